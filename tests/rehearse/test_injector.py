@@ -17,7 +17,7 @@ from slicewright.rehearse.model.run_pods import gangs
 from slicewright.rehearse.model.scenario_part import ScenarioPart
 from slicewright.rehearse.time_control import Termination
 
-from .kit import jobset, part_of, replicated_job
+from .kit import SPEC, jobset, part_of, replicated_job
 
 RUN = "default/a"
 NOW = ClockSettings(speed=1.0, deadline=60.0, delay=0.0, idle=0.0)
@@ -52,7 +52,7 @@ class Setup:
 
     def list(self, *_: str, labels: str = "") -> list[Object]:
         """Return the pod of the run."""
-        assert "a" == labels.rpartition("=")[2]
+        assert labels.rpartition("=")[2] in ("", "a")
         return [pod(self.phase)]
 
     def get(self, _version: str, kind: str, name: str) -> Object:
@@ -91,6 +91,19 @@ def problems_after(part: ScenarioPart, setup: Any, *outcomes: str) -> list[tuple
 
 def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, EventLog]:
     """Let a run start, and all faults strike and end."""
+    faults, event_log, timers = prepared(part, setup)
+    faults.schedule()
+    faults.schedule()
+    for outcome in outcomes:
+        kind: Any = outcome
+        event_log.note(kind, RUN)
+    while timers.next < timers.now() + 1.0:
+        timers.do_what_is_due()
+    return faults, event_log
+
+
+def prepared(part: ScenarioPart, setup: Any) -> tuple[Injector, EventLog, Timers]:
+    """Let a run start."""
     clock = Clock(1.0)
     runs = [run_key(item) for item in part.runs]
     event_log = EventLog(clock, dict.fromkeys(runs, 0), ())
@@ -100,14 +113,7 @@ def played(part: ScenarioPart, setup: Any, *outcomes: str) -> tuple[Injector, Ev
     for run in runs:
         event_log.note("submitted", run)
         event_log.note("admitted", run)
-    faults.schedule()
-    faults.schedule()
-    for outcome in outcomes:
-        kind: Any = outcome
-        event_log.note(kind, RUN)
-    while timers.next < clock.now() + 1.0:
-        timers.do_what_is_due()
-    return faults, event_log
+    return faults, event_log, timers
 
 
 def test_fault_that_finds_its_pods_at_an_end_is_late() -> None:
@@ -232,7 +238,7 @@ def test_end_of_a_fault_that_is_refused_is_told_and_ends_nothing() -> None:
 
     assert [] == problems_after(part, Setup("Running"))
     assert [
-        ("error", "the Maintenance at 0s could not be reverted: 500 InternalError: storage is busy")
+        ("error", "the Maintenance at 0s stopped halfway: 500 InternalError: storage is busy")
     ] == problems_after(part, Setup("Running", opens=False))
 
 
@@ -381,4 +387,51 @@ def test_rehearsal_ends_at_the_deadline_of_real_time(monkeypatch: pytest.MonkeyP
     assert [False, True] == [
         before,
         has_ended(time=ClockSettings(speed=1.0, deadline=math.inf, delay=0.0, idle=0.0)),
+    ]
+
+
+def test_repair_of_one_host_takes_its_slice() -> None:
+    """GKE restarts all hosts of a slice that loses one; a slice of one host is that host alone."""
+    several, one = Nodes(), Nodes()
+    repair = "faults: [{kind: NodeRepair, at: 0s, duration: 0s}]"
+    played(part_of(repair), several)
+    played(part_of(repair, spec=SPEC.replace("v5litepod-8", "v5litepod-4")), one)
+
+    assert (["delete n0", "delete n1", "delete a-0"], ["delete n0", "delete a-0"]) == (several.done, one.done)
+
+
+def test_maintenance_of_a_node_pool_evicts_after_its_notice() -> None:
+    """All hosts of the slice that are ours take no new pods from the notice on, until its end."""
+    done: list[str] = []
+
+    class Pool(Nodes):
+        def patch(self, item: Object, change: Object, *, subresource: str = "") -> None:
+            done.append(f"{item['metadata']['name']} {change['spec']['unschedulable']}{subresource}")
+
+    setup = Pool()
+    setup.evict = lambda item: done.append(f"evict {item['metadata']['name']}")
+    fault = "{kind: Maintenance, at: 0s, scope: NodePool, notice: 10ms, duration: 0s}"
+    played(part_of(f"faults: [{fault}]"), setup)
+
+    assert ["n0 True", "n1 True", "evict a-0", "n0 None", "n1 None"] == done
+
+
+def test_failure_of_several_starts_happens_again_after_each_restart() -> None:
+    """It counts its time from the moment at which the run is complete again, until its last start."""
+    setup = Setup("Running")
+    part = part_of("faults: [{kind: ContainerFailure, at: 0s, times: 2}]")
+    faults, event_log, timers = prepared(part, setup)
+    done: list[int] = []
+    for attempt in range(4):
+        faults.schedule()
+        timers.do_what_is_due()
+        faults.schedule()
+        timers.do_what_is_due()
+        done.append(len(setup.done))
+        event_log.note("restarted", RUN, attempt=attempt + 1)
+        event_log.note("podStarted", RUN, pod=f"a-{attempt}", job="slice/0", attempt=attempt + 1)
+
+    assert [1, 2, 2, 2] == done
+    assert ["ContainerFailure at 0.0s: slice 0, host 0, exit code 1, in the first 2 starts"] == [
+        fault.describe() for fault in faults.injected({})
     ]

@@ -6,7 +6,12 @@ from tests.words import places
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.model.scenario_part import Known
-from slicewright.rehearse.model.scenario_problems import never_due, not_injected, not_undone, validate_blocks
+from slicewright.rehearse.model.scenario_problems import (
+    never_due,
+    not_completed,
+    not_injected,
+    validate_blocks,
+)
 from slicewright.rehearse.model.timeline import Outcome, Timeline
 
 from .kit import job, jobset, part_of, pathwaysjob, replicated_job
@@ -132,4 +137,4 @@ def test_run_that_is_not_to_finish_has_to_meet_its_fault() -> None:
 
 def test_fault_that_does_not_end_is_told() -> None:
     """Nodes that stay away are another fault than the file describes."""
-    assert ("REH012", "error", "spec.rehearsal.faults[0]") == facts(not_undone(LATE, 0, "refused"))
+    assert ("REH012", "error", "spec.rehearsal.faults[0]") == facts(not_completed(LATE, 0, "refused"))

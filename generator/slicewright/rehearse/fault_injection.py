@@ -21,8 +21,8 @@ from slicewright.rehearse.model.scenario_problems import (
     Injected,
     all_faults,
     never_due,
+    not_completed,
     not_injected,
-    not_undone,
     one_host,
     starved,
     whole_slice,
@@ -32,8 +32,8 @@ from slicewright.rehearse.model.timeline import Timeline
 Arrivals = dict[tuple[str, int], Object]
 """The runs that faults submit, by the run that they are to preempt and the number of the fault."""
 
-Undo = Callable[[], None] | None
-"""The function that ends a fault; None for a permanent one."""
+Steps = tuple[tuple[float, Callable[[], None]], ...]
+"""What a fault does later: after how many seconds, and what."""
 
 
 class Missed(Exception):
@@ -67,6 +67,11 @@ class Injection(Struct, frozen=True):
     def run(self) -> str:
         """Return `namespace/name` of the run."""
         return run_key(self.item)
+
+    def ends_with(self, undo: Callable[[], None]) -> Steps:
+        """Return the step that ends the fault; none for a permanent one."""
+        duration = self.fault.duration
+        return () if duration is None else ((self.fault.notice + duration, undo),)
 
     def note(self, text: str) -> None:
         """Write it into the log."""
@@ -172,6 +177,8 @@ class Injector:
         """Runs whose faults are scheduled."""
         self._injected: dict[tuple[str, int], Injected] = {}
         """Faults whose time has come, by run and number."""
+        self._repeated: dict[tuple[str, int], tuple[ScenarioPart, Object, int, float]] = {}
+        """Faults that happen again in the next start: part, run, how often they happened, and when last."""
         self._problems: list[Problem] = []
 
     def schedule(self) -> None:
@@ -188,6 +195,14 @@ class Injector:
                     if not fault.kind.needs_pods and run != part.current:
                         continue  # it submits one run, however many runs its workload has
                     self._timers.at(started + fault.at, partial(self._inject, part, item, index))
+        for (run, index), (part, item, number, last) in list(self._repeated.items()):
+            with self._event_log.reading() as timelines:
+                timeline = timelines.of[run]
+                since = timeline.since if timeline.state == "running" else last
+            if since > last:
+                del self._repeated[run, index]
+                again = partial(self._inject, part, item, index, number + 1)
+                self._timers.at(since + part.faults[index].at, again)
 
     def problems(self) -> list[Problem]:
         """Return the problems of faults that did not happen as written, if the rehearsal reached its end.
@@ -211,21 +226,24 @@ class Injector:
         """Return all faults with their results; `timelines` are those of the end."""
         return all_faults(self._parts, self._injected, timelines)
 
-    def _inject(self, part: ScenarioPart, item: Object, index: int) -> None:
-        """Inject a fault into a run, and note if that fails."""
+    def _inject(self, part: ScenarioPart, item: Object, index: int, number: int = 1) -> None:
+        """Inject a fault into a run, for which this is the `number`th time, and note if that fails."""
         arrives = self._arrivals.get((run_key(item), index), {})
         injection = Injection(self._setup, self._event_log, part, item, index, arrives)
         fault = injection.fault
-        self._injected[injection.run, index] = Injected(injection.run, fault, self._timers.now())
+        now = self._timers.now()
+        self._injected.setdefault((injection.run, index), Injected(injection.run, fault, now))
         try:
-            undo = fault.kind.inject(injection)
+            steps = fault.kind.inject(injection)
         except Missed as missed:
             self._missed(injection, str(missed), is_over=missed.is_over)
         except ApiError as error:
             self._missed(injection, f"could not be made: {error}")
         else:
-            if undo is not None and fault.duration is not None:
-                self._timers.at(self._timers.now() + fault.duration, partial(self._undo, injection, undo))
+            for delay, step in steps:
+                self._timers.at(self._timers.now() + delay, partial(self._go_on, injection, step))
+            if number < fault.times:
+                self._repeated[injection.run, index] = part, item, number, now
 
     def _missed(self, injection: Injection, why: str, *, is_over: bool = False) -> None:
         injection.note(f"missed: {why}")
@@ -236,9 +254,9 @@ class Injector:
         if run == part.current:
             self._problems.append(not_injected(part, index, why, is_late=is_late))
 
-    def _undo(self, injection: Injection, undo: Callable[[], None]) -> None:
+    def _go_on(self, injection: Injection, step: Callable[[], None]) -> None:
         try:
-            undo()
+            step()
         except ApiError as error:
             self._event_log.note("warned", injection.run, reason=injection.fault.kind.name, text=str(error))
-            self._problems.append(not_undone(injection.part, injection.index, str(error)))
+            self._problems.append(not_completed(injection.part, injection.index, str(error)))

@@ -5,13 +5,14 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from slicewright.cluster.api.api_error import ApiError, Ignored
+from slicewright.cluster.api.client import Api
 from slicewright.kubernetes.kinds import JOBSET_VERSION
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, NODE_POOL, PRIORITY_CLASS, QUEUE, TPU
 from slicewright.kubernetes.problem import Problem, counted, did_you_mean
 from slicewright.kubernetes.types import Object
 from slicewright.rehearse.cluster_setup import ClusterSetup
 from slicewright.rehearse.event_log import EventLog
-from slicewright.rehearse.fault_injection import Arrivals, Injection, Undo, lose_pods, patch_if_there
+from slicewright.rehearse.fault_injection import Arrivals, Injection, Steps, lose_pods, patch_if_there
 from slicewright.rehearse.model.event import Kind, run_key
 from slicewright.rehearse.model.scenario_part import Fault, FaultKind, Known, ScenarioPart, is_queued
 from slicewright.rehearse.model.scenario_problems import (
@@ -23,29 +24,46 @@ from slicewright.rehearse.model.scenario_problems import (
     whole_slice,
 )
 from slicewright.rehearse.model.surroundings import END
+from slicewright.rehearse.model.time_span import shown
 from slicewright.rendering.plan.plan import Plan
 
 _TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 
 
-def _end_container(injection: Injection) -> None:
+def _end_container(injection: Injection) -> Steps:
     pod, _ = injection.host()
     injection.setup.api.patch(pod, {"metadata": {"annotations": {END: str(_exit_code(injection.fault))}}})
+    return ()
 
 
 def _exit_code(fault: Fault) -> int:
     return int(fault.options.get("exitCode", 1))
 
 
-def _lose_host(injection: Injection) -> Undo:
+def _failure(fault: Fault) -> str:
+    starts = f", in the first {fault.times} starts" if fault.times > 1 else ""
+    return f"{one_host(fault)}, exit code {_exit_code(fault)}{starts}"
+
+
+def _lose_host(injection: Injection) -> Steps:
     _, node = injection.host()
     return _lose(injection, [node])
 
 
-def _lose(injection: Injection, nodes: list[Object]) -> Undo:
+def _repair(injection: Injection) -> Steps:
+    """Lose a host and, if it has several, its slice: GKE restarts all hosts of a slice that loses one."""
+    _, node = injection.host()
+    return _lose(injection, _node_pool(injection, node) if injection.part.plan.shape.multi_host else [node])
+
+
+def _node_pool(injection: Injection, node: Object) -> list[Object]:
+    return nodes_of(injection.setup, node["metadata"]["labels"][NODE_POOL])
+
+
+def _lose(injection: Injection, nodes: list[Object]) -> Steps:
     reason = injection.fault.kind.name
     lose(injection.setup, injection.event_log, nodes, reason)
-    return partial(bring_back, injection.setup, injection.event_log, nodes, reason)
+    return injection.ends_with(partial(bring_back, injection.setup, injection.event_log, nodes, reason))
 
 
 def lose(setup: ClusterSetup, event_log: EventLog, nodes: list[Object], reason: str) -> list[Object]:
@@ -95,9 +113,8 @@ def _as_new(node: Object) -> Object:
     }
 
 
-def _lose_slice(injection: Injection) -> Undo:
-    pool = injection.slice()[0]["metadata"]["labels"][NODE_POOL]
-    return _lose(injection, nodes_of(injection.setup, pool))
+def _lose_slice(injection: Injection) -> Steps:
+    return _lose(injection, _node_pool(injection, injection.slice()[0]))
 
 
 def nodes_of(setup: ClusterSetup, node_pool: str) -> list[Object]:
@@ -106,16 +123,43 @@ def nodes_of(setup: ClusterSetup, node_pool: str) -> list[Object]:
     return [node for node in nodes if setup.is_ours(node)]
 
 
-def _drain(injection: Injection) -> Undo:
-    """Close the host for new pods, and evict the one that is there, as GKE does before maintenance."""
-    pod, node = injection.host()
-    api = injection.setup.api
-    api.patch(node, {"spec": {"unschedulable": True}})
-    api.evict(pod)
-    return partial(patch_if_there, api, node, {"spec": {"unschedulable": None}})
+def _drain(injection: Injection) -> Steps:
+    """Close hosts for new pods and, after the notice, evict the pods there, as before maintenance of GKE."""
+    _, node = injection.host()
+    api, notice = injection.setup.api, injection.fault.notice
+    nodes = _node_pool(injection, node) if _is_of_pool(injection.fault) else [node]
+    api.each(partial(api.patch, change={"spec": {"unschedulable": True}}), nodes)
+    steps = injection.ends_with(partial(_open, api, nodes))
+    if notice:
+        return (notice, partial(_evict, api, nodes)), *steps
+    _evict(api, nodes)
+    return steps
 
 
-def _submit(injection: Injection) -> None:
+def _is_of_pool(fault: Fault) -> bool:
+    return fault.options.get("scope") == "NodePool"
+
+
+def _maintenance(fault: Fault) -> str:
+    target = f"the node pool of {whole_slice(fault)}" if _is_of_pool(fault) else one_host(fault)
+    return f"{target}, after {shown(fault.notice)} of notice" if fault.notice else target
+
+
+def _evict(api: Api, nodes: list[Object]) -> None:
+    names = {node["metadata"]["name"] for node in nodes}
+
+    def evict(pod: Object) -> None:
+        with Ignored("NotFound"):  # it has ended meanwhile
+            api.evict(pod)
+
+    api.each(evict, (pod for pod in api.list("v1", "Pod") if pod["spec"].get("nodeName") in names))
+
+
+def _open(api: Api, nodes: list[Object]) -> None:
+    api.each(partial(patch_if_there, api, change={"spec": {"unschedulable": None}}), nodes)
+
+
+def _submit(injection: Injection) -> Steps:
     comes = run_key(injection.arrives)
     injection.note(f"{comes}: {_slices(injection.fault)} x {injection.part.plan.shape.topology}")
     injection.event_log.note("submitted", comes)
@@ -124,6 +168,7 @@ def _submit(injection: Injection) -> None:
     except ApiError as error:
         injection.event_log.note("refused", comes, reason=error.reason, text=error.message)
         raise
+    return ()
 
 
 def _check_arrival(part: ScenarioPart, index: int, known: Known) -> Iterator[Problem]:
@@ -223,15 +268,11 @@ def _arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> O
 FAULT_KINDS = {
     kind.name: kind
     for kind in (
-        FaultKind(
-            "ContainerFailure",
-            lambda fault: f"{one_host(fault)}, exit code {_exit_code(fault)}",
-            check_target,
-            _end_container,
-        ),
+        FaultKind("ContainerFailure", _failure, check_target, _end_container),
         FaultKind("HostFailure", one_host, check_target, _lose_host),
         FaultKind("SliceLoss", whole_slice, check_target, _lose_slice),
-        FaultKind("Maintenance", one_host, check_target, _drain),
+        FaultKind("NodeRepair", one_host, check_target, _repair, duration="15m"),
+        FaultKind("Maintenance", _maintenance, check_target, _drain),
         _ARRIVAL,
     )
 }

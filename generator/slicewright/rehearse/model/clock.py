@@ -121,7 +121,7 @@ def _needed(parts: Iterable[ScenarioPart], delay: float) -> Iterator[float]:
         yield (part.startup + part.duration) / _PLAYED_SECONDS
         yield part.submit_at / _IDLE_SECONDS
         for fault in part.faults:
-            yield (fault.at + (fault.duration or 0.0)) / _IDLE_SECONDS
+            yield (fault.at + fault.notice + (fault.duration or 0.0)) / _IDLE_SECONDS
 
 
 def _for_work(parts: Collection[ScenarioPart], room: float | None) -> float:

@@ -54,8 +54,8 @@ class FaultKind(Struct, frozen=True):
     """Say what a fault hits or submits, without its duration."""
     check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
     """Yield the problems of the fault of this number that are known before the rehearsal."""
-    inject: Callable[[Any], Callable[[], None] | None]
-    """Inject the fault of an Injection; return a function that ends it, or None. Only the shell calls it."""
+    inject: Callable[[Any], tuple[tuple[float, Callable[[], None]], ...]]
+    """Inject the fault of an Injection; return what it does later, and after how many seconds."""
     duration: str | None = None
     """Default duration; None is permanent."""
     needs_pods: bool = True
@@ -73,6 +73,13 @@ class Fault(Struct, frozen=True):
     """The fields of the fault that only its kind reads."""
     slice: int = 0
     host: int = 0
+    notice: float = 0.0
+    """Seconds between the announcement of a maintenance and its begin."""
+
+    @property
+    def times(self) -> int:
+        """Return in how many starts of the run it happens."""
+        return int(self.options.get("times", 1))
 
     def __str__(self) -> str:
         target = self.kind.describe(self)
@@ -85,7 +92,8 @@ def fault(entry: Mapping[str, Any], kinds: Mapping[str, FaultKind]) -> Fault:
     kind, at = kinds[options.pop("kind")], seconds(options.pop("at"))
     duration = options.pop("duration", kind.duration)
     ends = None if duration is None else seconds(duration)
-    return Fault(kind, at, ends, options, options.pop("slice", 0), options.pop("host", 0))
+    notice = seconds(options.pop("notice", "0s"))
+    return Fault(kind, at, ends, options, options.pop("slice", 0), options.pop("host", 0), notice)
 
 
 class ScenarioPart(Struct, frozen=True):

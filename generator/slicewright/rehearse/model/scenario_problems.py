@@ -245,9 +245,9 @@ def never_due(part: ScenarioPart, index: int, timeline: Timeline) -> Iterator[Pr
         yield not_injected(part, index, _why_never_due(timeline), is_late=is_late)
 
 
-def not_undone(part: ScenarioPart, index: int, why: str) -> Problem:
-    """Return the problem of a fault that did not end: nodes stayed away, or a host stayed closed."""
-    message = f"the {_called(part, index)} could not be reverted: {why}"
+def not_completed(part: ScenarioPart, index: int, why: str) -> Problem:
+    """Return the problem of a fault that stopped halfway: nodes stayed away, or a host stayed closed."""
+    message = f"the {_called(part, index)} stopped halfway: {why}"
     return fault_problem(part, index, "", message, "the rest of the rehearsal does not match the file")
 
 

@@ -1,0 +1,61 @@
+"""What hosts do on their own, and programs do again: repairs, maintenance of a node pool, terminations."""
+
+import pytest
+from tests.conftest import Repo
+
+from slicewright.testbed.bed import Bed
+
+from . import kit
+from .kit import play, run, spec
+
+POOLS = """
+    pools:
+    - {name: p16, tpu: v5litepod-16, slices: 1}
+    - {name: p8, tpu: v5litepod-8, slices: 1}
+    - {name: p32, tpu: v5litepod-32, slices: 1}
+    - {name: v4, tpu: v4-16, slices: 1}
+"""
+RESTART = "failurePolicy: {maxRestarts: 0, onHostMaintenance: Restart}"
+EARLY = "failurePolicy: {maxRestarts: 2, restartOnExitCodes: [75]}"
+
+
+def faulty(fault: str, expect: str = "[]") -> str:
+    """Return the rehearsal block of a run with one fault."""
+    return f"rehearsal: {{duration: 10m, faults: [{fault}], expect: {expect}}}"
+
+
+@pytest.mark.ci
+def test_run_outlives_a_repair_and_a_maintenance_and_early_failures(bed: Bed, empty: Repo) -> None:
+    """Each waits until its slice is back; a program that fails in two starts has two restarts, not three."""
+    repair = "{kind: NodeRepair, at: 1m, host: 2, duration: 20m}"
+    notice = "{kind: Maintenance, at: 1m, scope: NodePool, notice: 5m, duration: 20m}"
+    twice = "{kind: ContainerFailure, at: 1m, exitCode: 75, times: 2}"
+    often = "{kind: ContainerFailure, at: 1m, exitCode: 75, times: 3}"
+    lines = {
+        "repaired": ("v5litepod-16", f"{RESTART}\n{faulty(repair)}"),
+        "maintained": ("v5litepod-8", f"{RESTART}\n{faulty(notice)}"),
+        "twice": ("v5litepod-32", f"{EARLY}\n{faulty(twice)}"),
+        "often": ("v4-16", f"{EARLY}\n{faulty(often, '[{finishes: false}]')}"),
+    }
+    empty.cluster(spec=POOLS)
+    for name, (tpu, rest) in lines.items():
+        empty.workload(name, spec(rest, tpu=tpu))
+    record = play(bed, empty, speed=SPEED)
+    found = {name: run(record, name) for name in lines}
+    hit = {name: entry["states"][2] for name, entry in found.items() if name in ("repaired", "maintained")}
+
+    assert [] == record["problems"]
+    assert {"repaired": ("finished", 1), "maintained": ("finished", 1), "twice": ("finished", 2),
+            "often": ("failed", 2)} == {
+        name: (entry["outcome"], entry["restarts"]) for name, entry in found.items()
+    }  # fmt: skip
+    assert 4 + 1 + 2 == len(kit.faults(record))
+    for name, at in {"repaired": 60.0, "maintained": 360.0}.items():
+        since = hit[name]["start"] - found[name]["started"]
+        assert ("restarting", True) == (hit[name]["state"], at <= since <= at + OWN)
+        assert 1200.0 - SPEED <= hit[name]["end"] - hit[name]["start"] <= 1200.0 + OWN
+
+
+SPEED = 20.0
+OWN = 20 * SPEED
+"""What the time of the controllers adds at most."""
