@@ -11,7 +11,7 @@ from slicewright.document.document import is_unfinished
 from slicewright.document.read import read_manifests
 from slicewright.intent.tpucluster import ClusterQueue, Cohort
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
-from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP
+from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP, KUEUE_CONFIGURATION_VERSION
 from slicewright.kubernetes.labels import ACCELERATOR_COUNT, NODE_POOL, QUEUE, TPU
 from slicewright.kubernetes.quantity import UNLIMITED, amount
 from slicewright.kueue.quota import Cell, Flavor, Key, Node, Quotas, Transformation
@@ -301,16 +301,24 @@ def _fraction(number: int | None) -> Fraction | None:
 @once
 def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
     """Return what objects say as Kueue's own configuration: itself, or the ConfigMap that Kueue reads."""
-    written = [
-        resource.data
-        for resource in objects.of_kind("Configuration")
-        if resource.group == "config.kueue.x-k8s.io"
-    ]
-    for resource in objects.of_kind("ConfigMap"):
-        if resource.name == KUEUE_CONFIG_MAP:
-            documents, _ = read_manifests(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
-            written.append(mapping(documents[0].data) if documents else {})
-    return written
+    resources = (*objects.of_kind("Configuration"), *objects.of_kind("ConfigMap"))
+    return [configuration_in(resource) for resource in resources if _is_configuration(resource)]
+
+
+def _is_configuration(resource: Resource) -> bool:
+    if resource.kind == "ConfigMap":
+        return resource.name == KUEUE_CONFIG_MAP
+    return resource.group == KUEUE_CONFIGURATION_VERSION.partition("/")[0]
+
+
+def configuration_in(resource: Resource) -> dict[str, Any]:
+    """Return Kueue's own configuration in an object; empty if there is none."""
+    if not _is_configuration(resource):
+        return {}
+    if resource.kind != "ConfigMap":
+        return resource.data
+    documents, _ = read_manifests(text(at(resource.data, "data", CONFIGURATION_KEY)), resource.file)
+    return mapping(documents[0].data) if documents else {}
 
 
 @once

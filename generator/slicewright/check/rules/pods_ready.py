@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 from slicewright.catalogue.shape import version_numbers
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.pathways import elastic_slices
 from slicewright.check.rules.tpu_shape import is_tpu
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
-from slicewright.kubernetes.kinds import RUN_KINDS
+from slicewright.kubernetes.kinds import CONFIGURATION_KEY, OLD_KUEUE_CONFIGURATION_VERSION, RUN_KINDS
 from slicewright.kubernetes.labels import FLEX_START, MAX_EXECUTION_TIME, QUEUE, QUEUED
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
-from slicewright.kueue.quota_read import configuration, queue_of
+from slicewright.kueue.quota_read import configuration, configuration_in, queue_of
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _DEFAULT_TIMEOUT = Fraction(1800)
 """What Kueue takes for no timeout, and for 0 (config/v1beta2/defaults.go)."""
 _ENABLED_SINCE = (0, 19)
+_OLD_TIMEOUT = Fraction(300)
+"""What Kueue takes for no timeout in v1beta1, where only `enable: true` turns the wait on."""
 _RECOVERY_LIMITED_SINCE = (0, 16)
 """The release in which recoveryTimeout has a default, that of timeout."""
 _A_DAY = (
@@ -29,6 +32,8 @@ _NO_LIMIT = (
     "Kueue then evicts no run of the cluster that loses nodes, as long as a workload has elastic slices"
 )
 _NEVER = Fraction(0)
+_REPAIR = 900
+"""Seconds until a failed node is back: GKE waits about 10 minutes before it creates it again."""
 _A_DAYS_WAIT = Fraction(86_400)
 """A limit that allows for it was chosen knowingly, where Kueue never evicts a run."""
 _ENOUGH = 3600
@@ -37,12 +42,23 @@ _ENOUGH = 3600
 
 def _timeout(objects: ObjectSet) -> Fraction | None:
     """Return after how many seconds Kueue evicts a run whose pods are not ready; None if it never does."""
-    wait = configuration(objects).get("waitForPodsReady")
-    if isinstance(wait, dict):
-        if wait.get("enable") is False:
-            return None
-        return seconds(wait.get("timeout")) or _DEFAULT_TIMEOUT
+    found = configuration(objects)
+    if found.get("apiVersion") == OLD_KUEUE_CONFIGURATION_VERSION or isinstance(
+        found.get("waitForPodsReady"), dict
+    ):
+        return _written_timeout(found)
     return None if _is_before(objects, _ENABLED_SINCE) else _DEFAULT_TIMEOUT
+
+
+def _written_timeout(found: dict[str, Any]) -> Fraction | None:
+    """Return the timeout of a configuration that turns the wait on; None of one that does not."""
+    wait, is_old = (
+        mapping(found.get("waitForPodsReady")),
+        found.get("apiVersion") == OLD_KUEUE_CONFIGURATION_VERSION,
+    )
+    if (is_old and wait.get("enable") is not True) or wait.get("enable") is False:
+        return None
+    return seconds(wait.get("timeout")) or (_OLD_TIMEOUT if is_old else _DEFAULT_TIMEOUT)
 
 
 def _recovery_timeout(objects: ObjectSet) -> Fraction:
@@ -63,6 +79,31 @@ def _is_before(objects: ObjectSet, release: tuple[int, int]) -> bool:
     """Tell whether the TPUCluster has an older release of Kueue."""
     version = mapping(objects.site.cluster.spec.get("versions")).get("kueue") if objects.site else None
     return isinstance(version, str) and version_numbers(version)[:2] < release
+
+
+_CONFIGURED = frozenset({"Configuration", "ConfigMap"})
+
+
+def _place(resource: Resource) -> Path:
+    return ("data", CONFIGURATION_KEY) if resource.kind == "ConfigMap" else ("waitForPodsReady",)
+
+
+@rule("KQ190", _CONFIGURED, "warning")
+def _off(resource: Resource, _objects: ObjectSet) -> Findings:
+    found = configuration_in(resource)
+    wait = mapping(found.get("waitForPodsReady"))
+    if wait and found.get("apiVersion") == OLD_KUEUE_CONFIGURATION_VERSION and "enable" not in wait:
+        yield Finding(_place(resource), "waitForPodsReady is off: v1beta1 turns it on with enable: true")
+
+
+@rule("KQ191", _CONFIGURED, "note")
+def _short_recovery(resource: Resource, _objects: ObjectSet) -> Findings:
+    found = configuration_in(resource)
+    wait, timeout = mapping(found.get("waitForPodsReady")), _written_timeout(found)
+    if wait and timeout and "recoveryTimeout" not in wait and timeout < _REPAIR:
+        message = "waitForPodsReady is on: Kueue evicts a run whose failed host is not back after "
+        message += f"{plain(timeout)} s"
+        yield Finding(_place(resource), message)
 
 
 _LABELS: Path = ("spec", "nodeLabels")
