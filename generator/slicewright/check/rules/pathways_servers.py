@@ -181,6 +181,20 @@ def _unread_flags(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(place, message, hint)
 
 
+@rule("PW160", {"JobSet"}, "warning")
+def _codes_of_servers(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find exit codes of a program that does not run where they are read; JS123 reports other policies."""
+    for pods in resource.pods if is_pathways(resource) else ():
+        if not pods.asks_for_tpu or pods.spec.get("restartPolicy") != "Never":
+            continue
+        for index, entry in entries(at(pods.job, "podFailurePolicy", "rules")):
+            if entry.get("onExitCodes"):
+                message = (
+                    "the rule reads the exit codes of Pathways workers, but the program runs in the head"
+                )
+                yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
+
+
 @rule("PW149", {"PathwaysJob"})
 def _chips(resource: Resource, _objects: ObjectSet) -> Findings:
     if not is_colocated(resource):
