@@ -1,6 +1,7 @@
 """Rules of volumes that the hosts of a run cannot share: a disk is attached to one node."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +12,14 @@ from slicewright.check.rules.provisioning_by_hand import is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
-from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
+from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108
+_LOADERS = re.compile(r"\bvllm\b|(?:num[_-]workers|worker_count)[= ]+[1-9]")
+"""What tells that processes of a program exchange batches through shared memory."""
 _OF_ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 _DISKS = ("pd.csi.storage.gke.io", "kubernetes.io/gce-pd")
 _DISK_CLASSES = ("premium-rwo", "standard", "standard-rwo")
@@ -147,3 +151,21 @@ def _disk(resource: Resource, objects: ObjectSet) -> Findings:
     ):
         message = f"StorageClass '{name}' makes disks, and only one node can write to the files of a disk"
         yield Finding(("spec", "accessModes"), message)
+
+
+@rule("TPU190", POD_KINDS, "note")
+def _shared_memory(resource: Resource, _objects: ObjectSet) -> Findings:
+    """Find programs of several processes that have only the shared memory of a container's default."""
+    for pods in resource.pods:
+        for path, container in pods.containers:
+            limits = mapping(at(container, "resources", "limits"))
+            program = [text(container.get("image"))]
+            program += [word for key in ("command", "args") for _, word in words(container.get(key))]
+            mounts = {text(mount.get("mountPath")) for _, mount in entries(container.get("volumeMounts"))}
+            is_small = not (pods.spec.get("hostIPC") or _SHARED_MEMORY in mounts)
+            if TPU in limits and is_small and _LOADERS.search(" ".join(program)):
+                name = container.get("name", "")
+                yield Finding(
+                    path, f"container '{name}' has only 64 MiB of {_SHARED_MEMORY} for its processes"
+                )
+                return
