@@ -27,6 +27,7 @@ from slicewright.check.rules import (
     multikueue,
     multislice,
     network_policies,
+    node_failures,
     node_labels,
     object_limits,
     pathways,
@@ -56,7 +57,7 @@ from slicewright.objects import rules_of
 RULES = rules_of(
     *(tpu_shape, tpu_slices, tpu_environment, multislice, node_labels, priorities, tpu_provisioning),
     *(computeclass, dynamic_slices, security, termination),
-    *(jobset_names, jobset_policies, failure_policies),
+    *(jobset_names, jobset_policies, failure_policies, node_failures),
     *(jobs, deployments, leaderworkerset, trainjob, pathways, pathways_servers),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang),

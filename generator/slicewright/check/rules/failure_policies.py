@@ -75,7 +75,7 @@ def _applied(resource: Resource) -> Iterator[_Applied]:
                 decided.setdefault(case, text(entry.get("action")))
 
 
-def _restarts(resource: Resource, case: _Case) -> bool:
+def restarts(resource: Resource, case: _Case) -> bool:
     """Tell whether a JobSet surely restarts after a failure."""
     action = _DEFAULT
     for applied in _applied(resource):
@@ -98,12 +98,12 @@ def _deadline(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         of_job, of_pod = (number(holder.get("activeDeadlineSeconds")) for holder in (pods.job, pods.spec))
         again = number(pods.job.get("backoffLimit"), 6) and not pods.job.get("podFailurePolicy")
-        if of_job is not None and is_jobset and _restarts(resource, (pods.name, _DEADLINE)):
+        if of_job is not None and is_jobset and restarts(resource, (pods.name, _DEADLINE)):
             message = f"the deadline of {of_job} s ends the Job, but then the JobSet restarts it"
             hint = first + _whole(resource, of_job)
             yield Finding((*pods.job_path, "activeDeadlineSeconds"), message, hint)
         if of_pod is not None and (of_job is None or of_pod < of_job):
-            if is_jobset and _restarts(resource, (pods.name, "BackoffLimitExceeded")):
+            if is_jobset and restarts(resource, (pods.name, "BackoffLimitExceeded")):
                 maker = "the JobSet restarts the run"
             elif again:
                 maker = "the Job creates new pods"
