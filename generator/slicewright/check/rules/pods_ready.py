@@ -100,6 +100,8 @@ def _off(resource: Resource, _objects: ObjectSet) -> Findings:
 def _short_recovery(resource: Resource, _objects: ObjectSet) -> Findings:
     found = configuration_in(resource)
     wait, timeout = mapping(found.get("waitForPodsReady")), _written_timeout(found)
+    if found.get("apiVersion") == OLD_KUEUE_CONFIGURATION_VERSION:
+        return  # the Kueue that reads it may have no limit
     if wait and timeout and "recoveryTimeout" not in wait and timeout < _REPAIR:
         message = "waitForPodsReady is on: Kueue evicts a run whose failed host is not back after "
         message += f"{plain(timeout)} s"
