@@ -26,8 +26,8 @@ _ENOUGH = next(retries for retries in count() if _lasting(retries) >= _REPAIR)
 
 @rule("JS160", JOB_KINDS, "note")
 def _few_retries(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find retries of one host; those of several are another rule's."""
-    for pods in resource.pods:
+    """Find retries of one host; those of several are another rule's, and Pathways has its own number."""
+    for pods in () if is_pathways(resource) else resource.pods:
         retries, row = number(pods.job.get("backoffLimit"), 0) or 0, shape(pods, objects)
         is_alone = row is not None and not row.multi_host and not pods.job.get("podFailurePolicy")
         if is_alone and 0 < retries < _ENOUGH and not restarts(resource, (pods.name, "BackoffLimitExceeded")):
