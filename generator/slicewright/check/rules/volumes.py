@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_by_hand import is_behind_request
+from slicewright.check.rules.provisioning_requests import is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
