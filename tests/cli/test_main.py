@@ -12,7 +12,7 @@ from slicewright import __version__
 from slicewright.cli import main, show
 from slicewright.kubernetes.problem import Problem
 
-HEAVY = ("yaml", "jsonschema", "jsonschema_rs", "msgspec", "referencing")
+HEAVY = ("yaml", "jsonschema_rs", "msgspec")
 # The packages that the command line needs before it knows its command.
 START = {"cli", "documentation", "home", "version"}
 HEAVY_NAMES = (

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, reduce
+from operator import getitem
+from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema_rs
+from msgspec import Struct
 
 from slicewright.document.edit import fix_of_choice, fix_of_key, fix_of_type, vouched
+from slicewright.kubernetes.fields import at, digits
 from slicewright.kubernetes.problem import Path, Problem, bounded, counted, did_you_mean, dotted, meant
 from slicewright.kubernetes.quantity import seconds, without_days
 from slicewright.kubernetes.regular_expression import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from jsonschema import Draft7Validator, ValidationError
+    from collections.abc import Collection, Iterator
 
 TYPE_WORDS = {
     "object": "a mapping",
@@ -256,11 +257,8 @@ class Schemas:
         """
         if self.accepts(name, data):
             return
-        errors = _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data)
-        problems = bounded(problem for error in errors for problem in explain(error))
-        if not problems:  # the engines differ: what the stricter one says is short, but it must not get lost
-            refused = self._fast[name].iter_errors(data)
-            problems = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
+        refusals = (refusal(error, self._documents, data) for error in self._fast[name].iter_errors(data))
+        problems = bounded(problem for refused in refusals for problem in explain(refused))
         mistyped = {problem.path for problem in problems if problem.id == "IN001"}
         misspelt = {
             (problem.path[:-1], _missing(_instead(problem))) for problem in problems if problem.id == "IN002"
@@ -272,66 +270,79 @@ class Schemas:
                 yield vouched(problem, data, self._fast[name])
 
 
-def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft7Validator]:
-    """Return the engine with the better errors. Its import takes 45 ms, and only wrong documents need it."""
-    from jsonschema import Draft7Validator  # noqa: PLC0415
-    from jsonschema.validators import extend  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.jsonschema import DRAFT7  # noqa: PLC0415
+class Refusal(Struct, frozen=True):
+    """An error of jsonschema-rs, with the part of the schema that it is about."""
 
-    strict: Any = extend(Draft7Validator, {"pattern": _whole})  # type: ignore[no-untyped-call]
-    # Without their `$schema`: a reference to a schema that has one would lead back to the plain class.
-    contents = {
-        name: {key: value for key, value in schema.items() if key != "$schema"}
-        for name, schema in documents.items()
-    }
-    resources = [(BASE + name, DRAFT7.create_resource(schema)) for name, schema in contents.items()]
-    registry: Registry[Any] = Registry().with_resources(resources)
-    return lambda schema: strict(schema, registry=registry)
-
-
-def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Iterator[ValidationError]:
-    """Match as the other engine does; Python's takes its time for long values, and reads `$` otherwise."""
-    from jsonschema import ValidationError  # noqa: PLC0415 - as in `_explainer`
-
-    matches = whole(pattern)
-    if isinstance(value, str) and matches is not None and not matches(value):
-        yield ValidationError(f"{value!r} does not match {pattern!r}")
+    path: Path
+    way: Path
+    """The place of the keyword in its document."""
+    keyword: str
+    limit: Any
+    """What the keyword says."""
+    schema: dict[str, Any]
+    value: Any
+    name: str = ""
+    """The key that is missing."""
+    is_key: bool = False
+    """Whether the value is a key of a mapping, which `propertyNames` refuses."""
 
 
-def explain(error: Any) -> Iterator[Problem]:
-    """Yield the problems behind an error of a validator (a ValidationError, or an object with its fields)."""
-    path: Path = tuple(error.absolute_path)
-    limit: Any = error.validator_value
-    schema: Any = error.schema
-    value: Any = error.instance
-    validator, subject = str(error.validator), _subject(path)
-    if validator == "additionalProperties":
+def refusal(error: jsonschema_rs.ValidationError, documents: Mapping[str, Any], data: Any) -> Refusal:
+    """Return an error of the engine about some data; `documents` are the schemas by their path below BASE.
+
+    A schema that refers to no other one has the path "".
+    """
+    path, kind = _with_keys(tuple(error.instance_path), data), cast("Any", error.kind)
+    is_key = kind.name == "propertyNames"
+    found = kind.error if is_key else error
+    address, _, _ = (found.absolute_keyword_location or "").partition("#")
+    *way, keyword = found.schema_path
+    schema: Any = reduce(getitem, way, documents[address.removeprefix(BASE)])
+    value = found.instance if is_key or data is None else at(data, *path)  # the engine sorts keys
+    name = kind.property if kind.name == "required" else ""
+    return Refusal(path, (*way, keyword), str(keyword), schema[keyword], schema, value, name, is_key)
+
+
+def _with_keys(path: Path, data: Any) -> Path:
+    """Return a path of jsonschema-rs with the keys of mappings as they are: it makes numbers of digits."""
+    exact: list[str | int] = []
+    if data is not None:
+        for part in path:
+            is_digits = isinstance(data, dict) and isinstance(part, int)
+            keys = [key for key in data if digits(key) == part] if is_digits else [part]
+            exact += keys[:1]
+            data = data[keys[0]]
+    return tuple(exact) or path
+
+
+def explain(refused: Refusal) -> Iterator[Problem]:
+    """Yield the problems behind a refusal."""
+    path, limit, schema, value = refused.path, refused.limit, refused.schema, refused.value
+    keyword, subject = refused.keyword, _subject(path)
+    if keyword == "additionalProperties":
         yield from _unknown_keys(schema, value, path)
-    elif validator == "required":
-        for key in limit:
-            if error.message.startswith(f"{key!r} "):
-                hint = missing_hint(key, schema.get("properties", {}).get(key, {}))
-                yield Problem("IN003", _missing(key), hint, path=path)
-    elif "propertyNames" in error.absolute_schema_path:
+    elif keyword == "required":
+        hint = missing_hint(refused.name, schema.get("properties", {}).get(refused.name, {}))
+        yield Problem("IN003", _missing(refused.name), hint, path=path)
+    elif refused.is_key:
         message = f"{_quoted(value)} cannot be a key of {subject}"
         yield Problem("IN005", message, pattern_hint(schema) or KEY_HINT, path=path)
-    elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in limit)):
-        branches = [branch["type"] for branch in limit] if validator == "anyOf" else [limit]
+    elif keyword == "type" or (keyword == "anyOf" and all("type" in branch for branch in limit)):
+        branches = [branch["type"] for branch in limit] if keyword == "anyOf" else [limit]
         types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]
         message = f"{subject} must be {' or '.join(TYPE_WORDS[name] for name in types)}, not {_name(value)}"
         hint = type_hint(schema, types, path, value)
         yield Problem("IN001", message, hint, path=path, fix=fix_of_type(value, types, path))
-    elif validator in {"enum", "const"}:
-        choices = [limit] if validator == "const" else limit
+    elif keyword in {"enum", "const"}:
+        choices = [limit] if keyword == "const" else limit
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
         fix = fix_of_choice(value, choices, path)
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path, fix=fix)
-    elif validator == "not":
-        yield _excluded(path, tuple(error.absolute_schema_path))
+    elif keyword == "not":
+        yield _excluded(path, refused.way)
     else:
-        hint = form_hint(schema, validator, limit, value)
-        yield Problem("IN005", f"{subject} {_form(validator, limit, value)}", hint, path=path)
+        hint = form_hint(schema, keyword, limit, value)
+        yield Problem("IN005", f"{subject} {_form(keyword, limit, value)}", hint, path=path)
 
 
 def _subject(path: Path) -> str:
