@@ -66,7 +66,7 @@ def variables(
 
 def _config_map(resource: Resource, name: str, objects: ObjectSet) -> dict[str, str]:
     """Return the data of a ConfigMap, as far as it is known which one is meant."""
-    found = objects.candidates("ConfigMap", name, resource.namespace, resource.file) if name else ()
+    found = objects.candidates("ConfigMap", name, resource.namespace, resource.file)
     return mapping(found[0].data.get("data")) if len(found) == 1 else {}
 
 
