@@ -167,7 +167,7 @@ def test_script_or_command() -> None:
     """A script stands for command and args, so that they exclude each other by name."""
     text = "container: {image: 'i:1', script: a, command: [b], args: [c]}"
 
-    assert ["spec.container.command: IN006", "spec.container.args: IN006"] == places(
+    assert ["spec.container.args: IN006", "spec.container.command: IN006"] == places(
         _texts(text, without="container")
     )
 
