@@ -40,7 +40,6 @@ from slicewright.check.rules import (
     references_kueue,
     references_pods,
     security,
-    termination,
     tpu_environment,
     tpu_provisioning,
     tpu_shape,
@@ -54,7 +53,7 @@ from slicewright.objects import rules_of
 
 RULES = rules_of(
     *(tpu_shape, tpu_slices, tpu_environment, multislice, node_labels, priorities, tpu_provisioning),
-    *(computeclass, dynamic_slices, security, termination),
+    *(computeclass, dynamic_slices, security),
     *(jobset_names, jobset_policies, failure_policies),
     *(jobs, deployments, leaderworkerset, trainjob, pathways, pathways_servers),
     *(ray, ray_fields),
