@@ -167,6 +167,9 @@ def _quote(types: list[str], value: Any) -> str:
 
 BASE = "https://slicewright.dev/schemas/"
 """The schemas carry no `$id`; loaded under this address, their relative references meet."""
+SCHEMA_OF = {
+    kind: f"slicewright/{kind.lower()}.json" for kind in ("TPUWorkload", "TPUCluster", "TPUDefaults")
+}
 
 _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
