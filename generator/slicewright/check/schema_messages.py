@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 from msgspec.structs import replace
 
-from slicewright.intent.validate import QUANTITY, Refusal, explain, refusal
+from slicewright.intent.schema_hints import QUANTITY
+from slicewright.intent.validate import Refusal, explain, refusal
 from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, only_near, steps_between
 
 if TYPE_CHECKING:
