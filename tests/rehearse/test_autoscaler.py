@@ -92,6 +92,10 @@ class Cluster:
             raise ApiError(409, {"reason": "AlreadyExists"})
         self.made.append(name)
 
+    def has_made(self, item: Object) -> bool:
+        """Tell whether a node is there."""
+        return item["metadata"]["name"] in self.made
+
 
 def scaled(
     cluster: Cluster,
