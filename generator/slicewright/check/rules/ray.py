@@ -148,10 +148,11 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     has_cluster, selects = spec.get("rayClusterSpec") is not None, bool(spec.get("clusterSelector"))
     is_queued = QUEUE in resource.labels
     if not has_cluster and not selects:
-        yield Finding(("spec",), "the RayJob has no rayClusterSpec and no clusterSelector")
+        message = "the RayJob has no rayClusterSpec and no clusterSelector"
+        yield Finding(("spec",), message, "write one of the two")
     if has_cluster and selects and is_queued:
         message = "Kueue refuses a RayJob with both clusterSelector and rayClusterSpec"
-        yield Finding(("spec", "clusterSelector"), message)
+        yield Finding(("spec", "clusterSelector"), message, "write only one of the two")
     is_interactive = spec.get("submissionMode") == "InteractiveMode"
     if not (text(spec.get("entrypoint")).strip() or "submitterPodTemplate" in spec or is_interactive):
         message = "the RayJob has no entrypoint"

@@ -154,7 +154,7 @@ def _failures(flags: Flags, *, under_pathways: bool) -> Object:
     for word in words:
         code = _CODES.fullmatch(word)
         if code is None:
-            flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges")
+            flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges, such as 42,127-255")
         else:
             codes.append(f"{code[1]}-{code[2]}" if code[2] else int(code[1]))
     if under_pathways:
