@@ -33,10 +33,10 @@ MERGED = "MergedFile"
 
 
 class Resource(Struct, frozen=True, dict=True):
-    """One Kubernetes object, and the way back to its place in a file.
+    """One Kubernetes object, and its place in a file.
 
     `file` is the file that has it, or the overlay folder from which it was composed; `source` gives
-    line and column, and is None for a composed object. `at` is the way from the root of the document to the
+    line and column, and is None for a composed object. `at` is the path from the root of the document to the
     object, for one that is in a List.
     """
 
@@ -81,7 +81,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @property
     def name_path(self) -> Path:
-        """The way to the name, or to the beginning of the one that the server makes."""
+        """The path to the name, or to `generateName`."""
         return "metadata", "generateName" if self.server_name and not self.name else "name"
 
     @cached_property
@@ -167,8 +167,8 @@ class Resource(Struct, frozen=True, dict=True):
 class ObjectSet:
     """The objects that rules see together, and their context.
 
-    They are the objects of a cluster, or those of a scope: what one kustomization builds, or one folder. What
-    is `beyond` a scope may or may not be on the same cluster, and so may several objects of one name.
+    They are the objects of a cluster, or those of a scope: what one kustomization builds, or one folder.
+    Objects `beyond` a scope may be on another cluster, so several may have the same name.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ def _means(resource: Resource, name: str, namespace: str) -> bool:
 
 
 class Finding(Struct, frozen=True):
-    """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own.
+    """Where an object breaks a rule, and how to correct it; an empty hint means the hint of the rule.
 
     What is not certain rests on what the files do not show: other objects, nodes, gates of a controller.
     Then an error is a warning.

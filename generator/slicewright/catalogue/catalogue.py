@@ -54,7 +54,7 @@ class Step(Struct, frozen=True):
 
 
 class BootDisk(Struct, frozen=True, rename="camel"):
-    """What the image, the eviction threshold and GKE keep of a boot disk: percentages, and sizes in GiB."""
+    """What image, eviction threshold and GKE reserve of a boot disk: percentages, and sizes in GiB."""
 
     default_size: int = 0
     image_percent: float = 0

@@ -27,7 +27,7 @@ _FORMS: Mapping[int, str] = {2: "AxB", 3: "AxBxC"}
 
 
 class TpuRequest(Struct, frozen=True, rename="camel"):
-    """What is asked for: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
+    """The requested shape: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
 
     `accelerator` is a generation, a prefix of names or a GKE label. Where there is a name, `accelerator`,
     `topology` and `machine_type` are not looked at. `allow_unlisted` admits the rule tier.
@@ -214,7 +214,7 @@ def _refused_topology(
 
 
 def _unlisted(scope: Scope, topology: str) -> str:
-    """Return how an unlisted shape is asked for."""
+    """Return how to request an unlisted shape."""
     return f"{{accelerator: {scope.word}, topology: {topology}, allowUnlisted: true}}"
 
 

@@ -181,7 +181,7 @@ class Generation(Struct, frozen=True):
     """One data file.
 
     `minimum_gke` maps a feature (`standard`, `autopilot`, `flexStart`, `multislice`, ...) to the first GKE
-    versions that have it, one a minor version; `misnomers` maps labels and prefixes that other tools use to
+    versions that have it, one for each minor; `misnomers` maps labels and prefixes that other tools use to
     the right ones; `documented_max_chips` is 0 where no document names the largest slice; `rule` is None for
     2D generations; `sub_block_chips` is 0 where no source says how large a sub-block of a reservation is.
     """

@@ -24,7 +24,7 @@ _ANY = "*"
 
 
 class Duplicate(Struct, frozen=True):
-    """An element whose keys an earlier element of the same list has."""
+    """An element with the same keys as an earlier element of its list."""
 
     path: Path
     keys: tuple[tuple[str, Any], ...]

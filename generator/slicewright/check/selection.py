@@ -165,7 +165,7 @@ class Selection(Struct, frozen=True):
         return lambda ident: not is_seen and needs_gitops(ident)
 
     def names(self, problem: Problem) -> bool:
-        """Tell whether somebody asks for a problem."""
+        """Tell whether the user asks for a problem."""
         if SEVERITIES.index(problem.severity) > SEVERITIES.index(self.least):
             return False
         if problem.id == "TOOL001":

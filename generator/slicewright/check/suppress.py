@@ -227,8 +227,8 @@ def suppress(
 ) -> tuple[Problem, ...]:
     """Return the problems that no reason suppresses, and the problems of the reasons.
 
-    `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
-    any id is taken for one.
+    `known` returns the existing ids. It is called only if an annotation matches no problem; if it returns no
+    id, every id counts as existing.
     """
     marks: dict[_Holder, Resource] = {}
     input_holders: set[_Holder] = set()

@@ -34,7 +34,7 @@ class Refused(click.UsageError):
 
 
 def unknown(message: str, hint: str) -> Refused:
-    """Return the error for a name that does not exist; the hint is the nearest names."""
+    """Return the error for an unknown or ambiguous name; it shows message and hint in one line."""
     return Refused("USE004", message, hint, between="; ")
 
 

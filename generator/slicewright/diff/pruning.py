@@ -38,12 +38,12 @@ class GitopsApp(Struct, frozen=True):
     key: Key
     kind: str
     home: str
-    """The folder in which it lies itself; empty for one that lies outside of the tree."""
+    """The folder that contains it; empty if it is outside of the tree."""
     path: str
     destination: str
     """The cluster that it syncs, as its tool has it."""
     applies: bool
-    """Whether it applies by itself what comes to its folder."""
+    """Whether it automatically applies what is added to its folder."""
     prunes: bool
     """Whether it deletes by itself what leaves its folder."""
     takes_along: bool
@@ -94,13 +94,13 @@ def _flux(cluster: str) -> str:
 
 
 def _path(key: Key, path: str) -> str:
-    """Return the folder of its cluster's tree that a path names, wherever the tree lies; empty for others."""
+    """Return the folder of its cluster's tree that a path names, wherever the tree is; empty for others."""
     _, mark, below = path.partition(f"{ROOT}/{key[0]}/")
     return f"{mark}{below.rstrip('/')}" if mark else ""
 
 
 def above(path: str) -> Iterator[str]:
-    """Yield a folder and those that it lies in, the innermost first."""
+    """Yield a folder and those that contain it, the innermost first."""
     while path:
         yield path
         path = path.rpartition("/")[0]

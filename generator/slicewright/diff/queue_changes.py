@@ -159,7 +159,7 @@ class StopPolicies:
         return _stop(self._before, run), _stop(self._after, run)
 
     def changes(self, going_on: Objects, chips_of: Callable[[TreeObject], int]) -> Iterator[StopChange]:
-        """Yield the queues that are stopped or opened, with the runs that are there before and afterwards."""
+        """Yield the queues that are stopped or opened, with the runs that exist before and afterwards."""
         concerned = [run for run in going_on.values() if len({stop.rank for stop in self.stop(run)}) > 1]
         for key in sorted(self._after):
             before, after = _policy(self._before.get(key)), _policy(self._after[key])

@@ -16,7 +16,7 @@ from slicewright.kubernetes.problem import Edit, Fix, Path, Problem, only_near
 def write(data: dict[str, Any], values: dict[Path, Any], *, safe: bool = True) -> Fix | None:
     """Return the fix that writes values at their paths, and the mappings around them that are missing.
 
-    None where something else than a mapping is in the way.
+    None if a value on the path is not a mapping.
     """
     edits = {edit.path: edit for path, value in values.items() if (edit := _edit(data, path, value))}
     title = ", ".join(f"{path[-1]}: {_shown(value)}" for path, value in values.items())

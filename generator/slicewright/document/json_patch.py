@@ -47,7 +47,7 @@ def apply(operations: list[Operation], document: Any) -> Any:
     Raises PatchError where an operation is malformed, leads nowhere, or its test fails, and where copies
     make the document larger or deeper than one that is read may be; the document is then half changed and
     must be thrown away. Kustomize is laxer: it lets `replace` add what is missing,
-    `test` find a null that is not there, and indexes count from the end.
+    `test` find null in a missing value, and indexes count from the end.
     """
     holder = {"": document}
     for operation in operations:
@@ -119,7 +119,7 @@ def _apply(operation: Operation, holder: dict[str, Any]) -> None:
 
 
 def _keys(text: str) -> Keys:
-    """Return the way to a value in the holder, in which the document is the value of an empty key."""
+    """Return the path to a value in the holder, in which the document is the value of an empty key."""
     try:
         return ("", *parse_pointer(text))
     except ValueError as error:

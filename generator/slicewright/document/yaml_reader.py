@@ -305,7 +305,7 @@ class _Reader:
         parent.key, parent.merging = None, False
 
     def _repeats(self, parent: _Open, value: Any) -> None:
-        """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
+        """Report a duplicate key: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"

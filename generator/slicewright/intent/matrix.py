@@ -194,7 +194,7 @@ def _part(field: str | int, value: Any) -> str:
 
 
 def _source(source: Source, name: str, entry: _Entry) -> Source:
-    """Return the document of an entry, with the way back to the lines of its values."""
+    """Return the document of an entry, which knows the lines of its values in the file."""
     data, spec = source.data, source.data["spec"]
     matrix = spec["matrix"]
     variables = {str(path[1]): text for path, text in entry.values.items() if path[0] == "env"}

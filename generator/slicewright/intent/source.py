@@ -37,7 +37,7 @@ class Sweep(Struct, frozen=True):
 
     @property
     def most(self) -> int | None:
-        """The number of its runs that may be admitted at once; None is unlimited."""
+        """The number of its runs that may be admitted at the same time; None is unlimited."""
         most: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
         return most
 
@@ -228,7 +228,7 @@ def mended(source: Source, problems: Iterable[Problem], accepts: Callable[[Any],
 
 
 def _holder(data: Any, path: Path) -> dict[str | int, Any] | None:
-    """Return the mapping that holds the value at a path; None where that is a list, or not there."""
+    """Return the mapping that holds the value at a path; None if that is a list, or missing."""
     part: Any
     for part in path[:-1]:
         data = data[part] if isinstance(data, list) or (isinstance(data, dict) and part in data) else None

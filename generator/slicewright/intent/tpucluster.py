@@ -66,7 +66,7 @@ class Pool(Struct, frozen=True, rename="camel"):
 
     @property
     def path(self) -> Path:
-        """The way to it in the file."""
+        """The path to it in the file."""
         return ("spec", "pools", self.index)
 
 

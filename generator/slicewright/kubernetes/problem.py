@@ -146,7 +146,7 @@ class Problem(Struct, frozen=True, eq=False):
     def record(self) -> dict[str, Any]:
         """Return the JSON form, the same record in every command.
 
-        Only what was rendered has a folder, only what can be mended has fixes, and only a problem of several
+        Only a rendered object has a folder, only a correctable problem has fixes, and only one of several
         entries of a sweep has the list of all objects.
         """
         folder = {"folder": self.folder} if self.folder else {}

@@ -1,4 +1,4 @@
-"""Regular expressions that somebody else wrote, matched in linear time, as Go does."""
+"""Regular expressions of users, matched in linear time, as in Go."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -300,7 +300,7 @@ def _fraction(number: int | None) -> Fraction | None:
 
 @once
 def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
-    """Return what objects say as Kueue's own configuration: itself, or the ConfigMap that Kueue reads."""
+    """Return Kueue's own configuration in each object that has it: a Configuration, or Kueue's ConfigMap."""
     written = [
         resource.data
         for resource in objects.of_kind("Configuration")
@@ -317,8 +317,8 @@ def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
 def configuration(objects: ObjectSet) -> dict[str, Any]:
     """Return Kueue's own configuration: that of the objects, else that of the TPUCluster.
 
-    Of several that differ, nobody knows which one the cluster has. A platform that slicewright renders has
-    our defaults; of an existing one only the file is known.
+    It is empty if several differ. A platform that slicewright renders has our defaults; an existing one has
+    only the settings of its file.
     """
     written = configurations(objects)
     if written:

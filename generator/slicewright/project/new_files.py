@@ -107,7 +107,7 @@ class Upgrade(Struct, frozen=True):
 
 
 def shipped() -> dict[str, str]:
-    """Return the text of every base and schema that comes along, by its path in a repository."""
+    """Return the text of every base and schema in the package, by its path in a repository."""
     bases, schemas = data_folder("bases"), data_folder("schemas")
     texts = {f"bases/{path}": _text(bases / path) for path in _below(bases)}
     return texts | {f"schemas/{path}": _text(schemas / path) for path in SCHEMAS}

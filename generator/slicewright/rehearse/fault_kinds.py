@@ -107,7 +107,7 @@ def nodes_of(setup: ClusterSetup, node_pool: str) -> list[Object]:
 
 
 def _drain(injection: Injection) -> Undo:
-    """Close the host for new pods, and evict the one that is there, as GKE does before maintenance."""
+    """Close the host for new pods, and evict its present pod, as GKE does before maintenance."""
     pod, node = injection.host()
     api = injection.setup.api
     api.patch(node, {"spec": {"unschedulable": True}})

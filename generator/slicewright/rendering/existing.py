@@ -72,7 +72,7 @@ class Existing:
         return path in self.folders.get(posixpath.dirname(path), ())
 
     def is_foreign(self, path: str) -> bool:
-        """Tell whether a file is there that slicewright did not write."""
+        """Tell whether a file exists that slicewright did not write."""
         return path in self.texts and not self.is_ours(path)
 
     def body(self, path: str) -> str | None:

@@ -255,7 +255,7 @@ def own_objects(plan: Plan) -> list[Identity]:
 
 
 def brought_objects(plan: Plan, bases: Bases) -> list[Identity]:
-    """Return the objects that components bring to a plan under names of their own."""
+    """Return the objects that components add to a plan under their own names."""
     base = bases.get(plan)
     identities = []
     for item in [] if isinstance(base, Problem) else base.objects:
@@ -274,7 +274,7 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     if run.base.fragile:
         lost = lost_in_patches(documents)
         problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
-    # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
+    # Without words of the user the patches are correct by construction; to try them takes time.
     own_words = plan.patches or run.planned.workload.components
     if own_words and not makes(documents, run.base.objects, run.objects):
         message = "the overlay would not produce the planned objects: its patches match other objects too"

@@ -1,6 +1,6 @@
 """Validate runs against the queues of their cluster: no queue, or a flavor without its nodes.
 
-Kueue counts quota, so the quota of a sweep's queue has to hold the most runs of the sweep at once.
+Kueue counts quota, so the queue's quota must hold all runs of a sweep that run at the same time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -74,7 +74,7 @@ def for_host(
 
 
 def in_order(items: Collection[Object]) -> Iterable[list[Object]]:
-    """Yield the objects that others need, then the others; the objects of one list can be created at once."""
+    """Yield the objects that others need, then the others; those of one list can be created in parallel."""
     yield [item for item in items if item["kind"] in _FIRST]
     yield [item for item in items if item["kind"] not in _FIRST]
 

@@ -34,9 +34,9 @@ from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
 from slicewright.rendering.provision.node_pool import creates_itself
 
 _GENEROUS = (256, 1024 * 1024)
-"""vCPUs and MiB that a machine type of an unknown family is taken to have."""
+"""Assumed vCPUs and MiB of a machine type of an unknown family."""
 _GENEROUS_DISK_GB = 65536
-"""The boot disk that nodes are taken to have whose storage is not known."""
+"""Assumed boot disk of nodes whose storage is not known."""
 
 
 STAGES = Path(__file__).with_name("stages.yaml")

@@ -1,4 +1,4 @@
-"""What there is to check below some paths: files, and folders that are checked as kustomize builds them."""
+"""Finds what to check below some paths: files, and folders that are checked as kustomize builds them."""
 
 import fnmatch
 import os

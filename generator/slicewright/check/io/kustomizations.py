@@ -227,7 +227,7 @@ def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 _SECONDS = 60
 _NOWHERE = "http://127.0.0.1:9"
-"""A proxy that refuses: whatever a build would still fetch fails at once."""
+"""A proxy that refuses: whatever a build would still fetch fails immediately."""
 
 
 @cache
@@ -379,7 +379,7 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
 
 
 def _first_missing(base: str, path: str) -> str:
-    """Return a path up to its first part that is not there: `../made` of `../made/istio/base`."""
+    """Return a path up to its first part that does not exist: `../made` of `../made/istio/base`."""
     parts = path.split("/")
     starts = ("/".join(parts[:number]) for number in range(1, len(parts)))
     return next((part for part in starts if part and not os.path.exists(os.path.join(base, part))), path)  # noqa: PTH110, PTH118

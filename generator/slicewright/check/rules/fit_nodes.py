@@ -24,7 +24,7 @@ from slicewright.rendering.platform import kueue_configuration
 from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
 
 _OF_HOSTS = ("cpu", "memory")
-"""What a queue may have quota of, beside chips."""
+"""Resources besides chips for which a queue may have quota."""
 STORAGE = "ephemeral-storage"
 _MEBI = Fraction(2**20)
 
@@ -61,7 +61,7 @@ class _Node(Struct, frozen=True):
 
 
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what no node for a pod has enough of, with the names of its pod set and of the resource."""
+    """Yield each resource of which no possible node has enough for a pod, with the name of its pod set."""
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
         known, each = _nodes(pods, objects), of_one_pod(pod_set)
         if not known or not pod_set.count or any(holds(node.machine, each) for node in known):

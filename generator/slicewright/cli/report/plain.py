@@ -61,7 +61,7 @@ def line(problem: Problem) -> str:
 
 
 def file_of(problem: Problem) -> str:
-    """Return the file that a problem is shown at; of a composed object that is the kustomization."""
+    """Return the file at which a problem is shown: for a composed object its kustomization."""
     composed = problem.object and problem.file and not problem.line
     if composed and problem.file.endswith((".yaml", ".yml")):  # the template of a chart
         return problem.file

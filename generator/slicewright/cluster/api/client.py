@@ -218,11 +218,11 @@ class Api:
     ) -> Iterator[tuple[str, Object]]:
         """Yield existing objects, then changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
 
-        When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
-        that is there comes again as ADDED, and what has gone meanwhile as DELETED. Raises ApiError, OSError.
+        When the server ends the stream, the watch continues where it ended. If that is too long ago, every
+        existing object is yielded again as ADDED, and each deleted one as DELETED. Raises ApiError, OSError.
 
-        `known` holds what was there last, by uid. Who gives the same one to a watch after one that failed is
-        told of what has gone between the two.
+        `known` holds the last known objects by uid. If a failed watch is followed by one with the same
+        `known`, the second yields the objects that were deleted between the two.
         """
         path = self.resource(api_version, kind).path()
         known = {} if known is None else known

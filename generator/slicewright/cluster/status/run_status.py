@@ -185,7 +185,7 @@ def _run_conditions(family: Family) -> list[Conditions]:
 
 
 def expected(family: Family) -> int:
-    """Return how many pods run at once: only those of existing Jobs while other Jobs wait for them."""
+    """Return how many pods run together: only those of existing Jobs while other Jobs wait for them."""
     jobsets = family.members["JobSet"]
     maker = jobsets[0] if jobsets else family.run
     jobs = [item for item in family.members["Job"] if not item["spec"].get("suspend")]

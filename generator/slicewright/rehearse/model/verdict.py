@@ -212,7 +212,7 @@ def _of_run(
 
 
 def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
-    """Return how a run failed to do what its kind of run does; '' if it did.
+    """Return how a run failed to do what its kind of run does; '' if it did not fail.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
     not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.

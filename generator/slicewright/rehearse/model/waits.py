@@ -203,7 +203,7 @@ class _Moment:
         return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
 
     def passed(self, run: str) -> list[str]:
-        """Return the runs of its queue before which a run got quota, in Kueue's order."""
+        """Return the runs of its queue, first in Kueue's order, that still waited when a run got quota."""
         queue_of, submitted = self._setting.queue_of, self._submitted.get(run, 0.0)
         if run not in queue_of or queue_of[run] in self._setting.strict:
             return []

@@ -100,7 +100,7 @@ _MOST_WORDS = 3
 
 
 def head_line(group: Group) -> str:
-    """Return what was played."""
+    """Return what was rehearsed."""
     variants, noise = group.variants, group.noise
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
     number = counted(len(variants) - 1, "variant")

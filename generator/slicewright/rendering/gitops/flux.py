@@ -80,8 +80,8 @@ def kustomization(
 def _annotated(annotations: dict[str, str], target: dict[str, str]) -> dict[str, Any]:
     """Return a patch of objects of any kind, which keep their kinds and names.
 
-    It merges, because a JSON 6902 patch cannot add to annotations that are not there. kind and name have to
-    be written for kustomize to take it for an object.
+    It merges, because a JSON 6902 patch cannot add to missing annotations. kustomize accepts it as an object
+    only with kind and name.
     """
     patch = {
         "apiVersion": JOBSET_VERSION,

@@ -14,10 +14,10 @@ SYNCED = (
     *(("", kind) for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")),
     *((run.group, run.kind) for run in RUNS),
 )
-"""Kinds of runs, of what often comes with them, and of the anchor: group and kind.
+"""Kinds of runs, of the usual objects beside them, and of the anchor: group and kind.
 
-They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same
-commit in which its kind would leave the list, and what may not be synced is not pruned either.
+They may be synced wherever runs are, even if no such object exists today. The last object of a kind goes in
+the same commit in which its kind would leave the list, and what may not be synced is not pruned either.
 """
 
 

@@ -34,7 +34,7 @@ from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology
 _FUSE_ON_HOST = (1, 33, 3)
 """The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
 _MESSAGE_PATTERNS = (0, 10, 0)
-"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
+"""The first release of JobSet with `onJobFailureMessagePatterns`."""
 
 
 class Decision(Struct, frozen=True):

@@ -23,7 +23,7 @@ from slicewright.rendering import header
 from slicewright.rendering.plan.placement import NOT_SERVED, is_served, life_of, lifetime_problem
 
 _OLDEST_JOBSET = (0, 9, 0)
-"""The release that brought `groupName`, which the bases write; an older API server refuses it."""
+"""The first release with `groupName`, which the bases write; an older API server refuses it."""
 CPU_DISK = "200GB"
 """The boot disk that Terraform gives the nodes of CPU pools."""
 
