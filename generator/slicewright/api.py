@@ -50,7 +50,7 @@ class Plans(Struct, frozen=True):
 def load(path: str | Path = ".") -> Checkout:
     """Read the repository at a path or above it: settings, clusters, workloads and the existing tree.
 
-    Problems of its files are in `Checkout.repository.problems`. Raises NoRepositoryError where no
+    Problems of its files are in `Checkout.repository.problems`. Raises NoRepositoryError if no
     slicewright.yaml is found, and WrongVersionError where it requires another version of slicewright.
     """
     return read_checkout(find_root(Path(path)))

@@ -62,7 +62,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """The metadata; empty where there is none."""
+        """The metadata; empty if there is none."""
         return mapping(self.data.get("metadata"))
 
     @cached_property
@@ -72,7 +72,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @cached_property
     def server_name(self) -> str:
-        """The name, else one such as the API server makes of generateName; empty where there is neither.
+        """The name, else one such as the API server makes of generateName; empty if there is neither.
 
         The server keeps 58 characters and adds five (apiserver v0.36, pkg/storage/names/generate.go).
         """
@@ -86,7 +86,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @cached_property
     def namespace(self) -> str:
-        """The namespace as written; empty where none is."""
+        """The namespace as written; empty if none is."""
         return str(self.metadata.get("namespace", ""))
 
     @cached_property
@@ -239,7 +239,7 @@ class ObjectSet:
     def candidates(self, kind: str, name: str, namespace: str = "", near: str = "") -> tuple[Resource, ...]:
         """Return the objects that a reference may mean: one of a cluster, all of the name in a scope.
 
-        Those in the file `near` hide others. Where a namespace is not written, an overlay, a tool or an
+        Those in the file `near` hide others. If a namespace is not written, an overlay, a tool or an
         option of kubectl may set any. A name with placeholders means what it can become.
         """
         if self.is_cluster:

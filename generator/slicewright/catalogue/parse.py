@@ -347,7 +347,7 @@ class Fields:
         raise self.wrong(f"{key} must be true or false")
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return a list of texts, the default where it is absent."""
+        """Return a list of texts, the default if it is absent."""
         value = self._left.pop(key, list(default))
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.wrong(f"{key} must be a list of texts")

@@ -18,7 +18,7 @@ from slicewright.kubernetes.problem import Problem, Severity, did_you_mean
 from slicewright.objects import Resource, grouped
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
-"""What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
+"""What the schema says: `unknown` if there is none, `skipped` if the caller asked for no check."""
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
 _MISSING = "SCHEMA005"

@@ -180,7 +180,7 @@ class SecondEngine(Protocol):
     """Another engine that judges objects by their schemas."""
 
     def judged(self, objects: Sequence[Checked]) -> tuple[list[Checked], list[Problem]]:
-        """Return the objects with its verdicts, and its reasons where ours has none."""
+        """Return the objects with its verdicts, and its reasons if ours has none."""
 
 
 class Judges(Struct, frozen=True):

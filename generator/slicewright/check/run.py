@@ -1,6 +1,6 @@
 """The one loop that runs rules over the objects of each scope, and one report for each mistake.
 
-Rules see the objects of a cluster together where one is declared, else those of a build or a folder: a
+Rules see the objects of a cluster together if one is declared, else those of a build or a folder: a
 repository may hold tutorials, environments and variants of one thing. See docs/explanation/scopes.md.
 """
 

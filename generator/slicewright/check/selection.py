@@ -29,7 +29,7 @@ _MARKS = ("argocd.argoproj.io/", f"kustomize{_FLUX}/", f"helm{_FLUX}/")
 def about_gitops(
     problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
 ) -> tuple[Problem, ...]:
-    """Return the problems without those of GitOps rules where no GitOps tool is seen.
+    """Return the problems without those of GitOps rules if no GitOps tool is seen.
 
     What is in `ours`, files and folders of our own tree, is synced.
     """

@@ -24,7 +24,7 @@ APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)
 _FLUX = (FLUX_GROUP, KUSTOMIZATION)
 _IN_CLUSTER = "in-cluster"
-"""What Argo CD calls its own cluster, where it is named and not addressed."""
+"""What Argo CD calls its own cluster, if it is named and not addressed."""
 _FORBIDDEN = "its annotations forbid pruning it"
 _NOBODY = ", and nothing else prunes it"
 _TOO_LATE = ", if the run was not pruned first"

@@ -23,7 +23,7 @@ _LIMITS = frozenset({"nominalQuota", "borrowingLimit", "lendingLimit"})
 Cell = tuple[str, str, str, str, str, str]
 """Cluster, kind, name, flavor, resource and limit."""
 Queue = tuple[str, str, str]
-"""Cluster, namespace and name; the name is empty where a run asks no queue."""
+"""Cluster, namespace and name; the name is empty if a run asks no queue."""
 
 
 class QuotaMove(Struct, frozen=True):

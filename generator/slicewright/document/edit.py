@@ -42,7 +42,7 @@ def rename(path: Path, name: str) -> Fix:
 
 
 def _edit(data: Any, path: Path, value: Any) -> Edit | None:
-    """Return the edit that writes a value, with the mappings around it where nothing is written."""
+    """Return the edit that writes a value, with the mappings around it if nothing is written."""
     name: Any
     for length, name in enumerate(path):
         if not (data is None or isinstance(data, list if isinstance(name, int) else dict)):
@@ -89,7 +89,7 @@ def fix_of_type(value: Any, types: Collection[str], path: Path) -> Fix | None:
 
 
 def vouched(problem: Problem, data: Any, validator: jsonschema_rs.Draft7Validator) -> Problem:
-    """Return a problem of some data; its fix is not safe where the schema refuses what it makes."""
+    """Return a problem of some data; its fix is not safe if the schema refuses what it makes."""
     fix = problem.fix
     if fix is None or not fix.safe:
         return problem

@@ -62,9 +62,9 @@ def apply(operations: list[Operation], document: Any) -> Any:
 
 
 def merge(fields: dict[str, Any], item: dict[str, Any]) -> None:
-    """Set fields of an object in place, as a strategic merge does where neither has a list or a null.
+    """Set fields of an object in place, as a strategic merge does if neither has a list or a null.
 
-    Raises PatchError where a mapping meets another value; the object must then be thrown away.
+    Raises PatchError if a mapping meets another value; the object must then be thrown away.
     """
     for key, value in fields.items():
         present = item.get(key)
@@ -184,7 +184,7 @@ def _remove(holder: Any, keys: Keys) -> None:
 def difference(before: Any, after: Any) -> list[Operation]:
     """Return the patch that turns one object into the other, guarded against a base that moved.
 
-    Every operation below a list element follows a `test` of that element: of its `name` where it has one,
+    Every operation below a list element follows a `test` of that element: of its `name` if it has one,
     else of the old value, so that a changed base fails the build instead of being patched in the wrong
     place. Elements are matched by position; new ones are appended, a list that lost some is replaced.
     """

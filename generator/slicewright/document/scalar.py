@@ -181,7 +181,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_/$.(-][A-Za-z0-9_./@%+=~$():,;'\"!?*&<>|\[\]{}\
 
 @lru_cache(maxsize=65536)
 def write_string(text: str) -> str:
-    """Return a string on one line: plain where YAML 1.1 and 1.2 agree that it is a string, else quoted."""
+    """Return a string on one line: plain if YAML 1.1 and 1.2 agree that it is a string, else quoted."""
     return text if _is_plain(text) else write_quoted(text)
 
 

@@ -270,7 +270,7 @@ class _Reader:
         return True
 
     def _key(self, value: Any, event: Any) -> Any:
-        """Return the key that kubectl makes of a scalar, with a warning where that is another text."""
+        """Return the key that kubectl makes of a scalar, with a warning if that is another text."""
         original = getattr(event, "value", value)
         key = value if isinstance(value, str) else scalar.key_of(value)
         if key is None:
@@ -355,7 +355,7 @@ class _Reader:
             return text
 
     def _as_kubectl(self, text: str, event: Any) -> scalar.Scalar:
-        """Return what kubectl makes of a scalar, with a warning where YAML 1.2 makes something else of it."""
+        """Return what kubectl makes of a scalar, with a warning if YAML 1.2 makes something else of it."""
         known = scalar.MEANINGS[text]
         if known is not scalar.UNUSUAL:
             return cast("scalar.Scalar", known)

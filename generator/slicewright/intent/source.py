@@ -61,7 +61,7 @@ class Source(Struct, frozen=True, dict=True):
     def origin(self, path: Path) -> tuple[Source, Path]:
         """Return the document that gives the value at a path, and the path of it there.
 
-        Where no document has all of the path, that is the one with the most of it.
+        If no document has all of the path, that is the one with the most of it.
         """
         if not self.layers:
             return self, path

@@ -219,7 +219,7 @@ class Cluster(Struct, frozen=True, rename="camel"):
     cpu_pools: tuple[CpuPool, ...] = ()
     local_queues: tuple[LocalQueue, ...] = ()
     has_queues: bool = False
-    """Whether the file says anything of queues; where it does not, any queue name is taken on trust."""
+    """Whether the file says anything of queues; if it does not, any queue name is taken on trust."""
     priority_classes: tuple[str, ...] = field(default=())
     """The names that workloads may give."""
     priorities: tuple[PriorityClass, ...] = ()
@@ -259,7 +259,7 @@ class Cluster(Struct, frozen=True, rename="camel"):
         return own or name in BUILT_IN_PRIORITIES or any(fnmatchcase(name, entry.name) for entry in others)
 
     def queue_behind(self, name: str, namespace: str) -> ClusterQueue | None:
-        """Return the ClusterQueue behind the LocalQueue of a namespace; None where the file tells of none."""
+        """Return the ClusterQueue behind the LocalQueue of a namespace; None if the file tells of none."""
         behind = {
             local.cluster_queue
             for local in self.local_queues
@@ -322,7 +322,7 @@ def _team(index: int, value: Object) -> Object:
 
 
 def _gitops(value: Object) -> Object:
-    """Return the field with Argo CD's own cluster and Flux's usual kind of source where none is written."""
+    """Return the field with Argo CD's own cluster and Flux's usual kind of source if none is written."""
     values = dict(value)
     if argocd := value.get("argocd"):
         values["argocd"] = {**argocd, "destination": argocd.get("destination") or IN_CLUSTER}

@@ -1,4 +1,4 @@
-"""Checks a document against the JSON Schema of its kind: fast where it is right, helpful where it is not.
+"""Checks a document against the JSON Schema of its kind: fast if it is right, helpful if it is not.
 
 A hint says what to write instead of a value that the schema refuses: a form, a limit, or an example.
 """
@@ -364,7 +364,7 @@ def _missing(key: str) -> str:
 
 
 def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:
-    """Return what to write in place of a key that people try; '' where its field is not known either.
+    """Return what to write in place of a key that people try; '' if its field is not known either.
 
     A field that the mapping has already is not written again: its value changes.
     """

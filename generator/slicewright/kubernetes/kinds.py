@@ -256,7 +256,7 @@ class RemovedApi(Struct, frozen=True):
 
 
 Removed = dict[tuple[str, str], RemovedApi]
-"""By apiVersion and kind; the kind is empty where all kinds of a version are gone."""
+"""By apiVersion and kind; the kind is empty if all kinds of a version are gone."""
 
 
 def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:

@@ -219,7 +219,7 @@ _ENDINGS = ("name", "seconds", "key", "id")
 
 
 def meant_key(key: str) -> str:
-    """Return the known key that is meant by one that no list has; empty where none is near enough.
+    """Return the known key that is meant by one that no list has; empty if none is near enough.
 
     Near are a key that differs by two letters at most, by its signs and capitals, by a last word such as
     `name`, by the word gke in front; a known one with another prefix; and for GKE's labels one without any.

@@ -34,7 +34,7 @@ class Pods(Struct, frozen=True, dict=True):
     name: str = ""
     """The name of the replicatedJob, or what else Kueue calls these pods."""
     replicas: int = 1
-    """How many such Jobs there are, or pods of one Workload where there is no Job."""
+    """How many such Jobs there are, or pods of one Workload if there is no Job."""
     replicas_path: Path = ()
     """The path to the field that says so; empty if no field does."""
 

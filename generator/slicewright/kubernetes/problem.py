@@ -77,8 +77,8 @@ class Fix(Struct, frozen=True):
 class Problem(Struct, frozen=True, eq=False):
     """One finding, in the form that every command reports.
 
-    `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
-    `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object is
+    `file` is relative to the repository; `line` and `column` count from 1, 0 if no place is known;
+    `object` is `Kind namespace/name`; `path` leads to the value inside its document. If the object is
     rendered into a `folder`, `file` is the input that a person changes, and `input_path` leads to its field.
     `sweep` is the namespace and name of the sweep of which the object is an entry; `alike` are the same
     findings of its other entries, where `by_sweep` joined them.
@@ -171,7 +171,7 @@ class Problem(Struct, frozen=True, eq=False):
 def from_record(record: dict[str, Any]) -> Problem:
     """Return a problem of its JSON form, without its fixes.
 
-    A path, which is text there, leads the message where no line is known.
+    A path, which is text there, leads the message if no line is known.
     """
     path = "" if record["line"] or not record["path"] else f"{record['path']}: "
     fields = {name: value for name, value in record.items() if name not in ("fixes", "objects")}
@@ -273,7 +273,7 @@ def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
 
 
 def tallied(problems: Iterable[Problem]) -> str:
-    """Return `1 error, 0 warnings`, and the number of notes where there are any."""
+    """Return `1 error, 0 warnings`, and the number of notes if there are any."""
     numbers = tally(problems).items()
     return ", ".join(counted(number, noun) for noun, number in numbers if number or noun != "note")
 

@@ -35,7 +35,7 @@ class Requirement(Struct, frozen=True):
     values: tuple[str, ...]
 
     def accepts(self, value: str | None) -> bool:
-        """Tell whether a node will do whose label has this value; None where it has no such label."""
+        """Tell whether a node will do whose label has this value; None if it has no such label."""
         if self.operator == "In":
             return value in self.values
         if self.operator == "NotIn":
@@ -46,7 +46,7 @@ class Requirement(Struct, frozen=True):
 
 
 class NodeSelector(Struct, frozen=True):
-    """The nodes on which pods insist: by labels, and by one of some terms where there are any."""
+    """The nodes on which pods insist: by labels, and by one of some terms if there are any."""
 
     labels: dict[str, str]
     terms: tuple[tuple[Requirement, ...], ...] = ()

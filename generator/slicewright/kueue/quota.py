@@ -65,7 +65,7 @@ class Flavor(Struct, frozen=True):
     has_topology: bool = False
     """Whether its nodes are chosen by their place in a Topology."""
     levels: tuple[str, ...] | None = None
-    """The node labels of that Topology; None where it is not known."""
+    """The node labels of that Topology; None if it is not known."""
 
 
 class PodSet(Struct, frozen=True):
@@ -77,11 +77,11 @@ class PodSet(Struct, frozen=True):
     nodes: NodeSelector
     tolerations: tuple[dict[str, Any], ...] = ()
     levels: tuple[str, ...] | None = None
-    """The levels of a Topology that it asks for, perhaps none of them; None where it asks for no topology."""
+    """The levels of a Topology that it asks for, perhaps none of them; None if it asks for no topology."""
     topology_group: str = ""
     """Pod sets of one such name get the same flavors."""
     least: int | None = None
-    """How many pods will do, where that is not all of them (partial admission)."""
+    """How many pods will do, if that is not all of them (partial admission)."""
 
     def resized(self, count: int) -> PodSet:
         """Return the same pod set with fewer pods."""

@@ -191,7 +191,7 @@ def _levels(levels: Any) -> tuple[str, ...]:
 
 
 def parent_of(resource: Resource) -> str:
-    """Return the cohort of a queue, or the parent of a cohort; empty where there is none."""
+    """Return the cohort of a queue, or the parent of a cohort; empty if there is none."""
     if resource.kind == "Cohort":
         return text(at(resource.data, "spec", "parent" if resource.version == "v1alpha1" else "parentName"))
     return text(at(resource.data, "spec", "cohort" if resource.version == "v1beta1" else "cohortName"))
@@ -228,7 +228,7 @@ _MAX_NODE_POOLS = 10_000
 
 
 def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
-    """Yield the pools of a cluster with the labels of their nodes; none where no cluster is known."""
+    """Yield the pools of a cluster with the labels of their nodes; none if no cluster is known."""
     if site is None:
         return
     for capacity in capacities(site).values():

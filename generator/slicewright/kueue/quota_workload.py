@@ -238,7 +238,7 @@ def container_limits(container: dict[str, Any], defaults: Defaults) -> dict[str,
 
 
 def container_requests(container: dict[str, Any], defaults: Defaults) -> dict[str, Fraction]:
-    """Return a container's requests; a limit counts where there is no request."""
+    """Return a container's requests; a limit counts if there is no request."""
     written = amounts(at(container, "resources", "requests"))
     return {**container_limits(container, defaults), **defaults.requests, **written}
 

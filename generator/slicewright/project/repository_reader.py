@@ -273,7 +273,7 @@ _INSIDE = re.compile(r"(?!/)(?!(.*/)?\.\.(/|$)).+")
 
 
 def _read_in_tree(root: Path, path: str) -> str | None:
-    """Return the text of a file, None where there is none. Raises Stopped for a link out of the tree."""
+    """Return the text of a file, None if there is none. Raises Stopped for a link out of the tree."""
     if not _INSIDE.fullmatch(path):
         return None
     target, within = root / path, os.path.realpath(root)  # Path.resolve() fails for links in a circle

@@ -72,7 +72,7 @@ class ClusterSetup:
     ) -> None:
         """Make nodes, the namespaces and the platform of a cluster, and wait for its queues.
 
-        Raises BedError where the API server refuses an object.
+        Raises BedError if the API server refuses an object.
         """
         make = partial(self._make, site)
         self.api.each(make, nodes)

@@ -1,7 +1,7 @@
 """Evaluate a kustomization as `kustomize build` does, for the subset that slicewright writes.
 
 The subset is `resources`, `components` and `patches` with a target: JSON 6902 patches, and strategic-merge
-patches where neither patch nor object has a list, so that no schema is needed. Whatever else is in a
+patches if neither patch nor object has a list, so that no schema is needed. Whatever else is in a
 kustomization is reported as outside of it, so that the caller can turn to the real kustomize.
 """
 
@@ -77,7 +77,7 @@ class _Tree(Struct):
     kustomizations: dict[str, Kustomization] = field(default_factory=dict)
 
     def kustomization(self, folder: str) -> Kustomization:
-        """Return the kustomization in a folder. Raises Stopped, also where no end can be seen."""
+        """Return the kustomization in a folder. Raises Stopped, also if no end can be seen."""
         self.left -= 1
         if self.left < 0:
             raise Stopped(too_many())
@@ -86,7 +86,7 @@ class _Tree(Struct):
         return self.kustomizations[folder]
 
     def holds(self, items: list[_Item], kustomization: Kustomization) -> None:
-        """Count what a kustomization does to objects. Raises Stopped where that is too much."""
+        """Count what a kustomization does to objects. Raises Stopped if that is too much."""
         self.changes -= len(items) * (1 + len(kustomization.patches))
         if self.changes < 0:
             message = f"patches and components are compared with objects more than {MAX_CHANGES:,} times"

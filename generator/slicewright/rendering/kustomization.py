@@ -33,7 +33,7 @@ OF_KUSTOMIZE = re.compile(r"(?:[a-z]+\.)?config\.(?:kubernetes|k8s)\.io/")
 """Prefix of annotations that kustomize obeys, or that it writes and removes."""
 
 ReadText = Callable[[str], str | None]
-"""Returns the text of a file of the tree by its path from the root, or None where there is none."""
+"""Returns the text of a file of the tree by its path from the root, or None if there is none."""
 
 
 class Stopped(Exception):

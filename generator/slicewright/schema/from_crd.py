@@ -246,7 +246,7 @@ def shared(root: Schema) -> Schema:
 def shared_by_all(roots: Mapping[str, Schema]) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """Return equal schemas by their files, and the definitions that several of them need.
 
-    The same name under `definitions` means the same in every schema. Raises ValueError where it does not.
+    The same name under `definitions` means the same in every schema. Raises ValueError if it does not.
     """
     plan = _Plan(roots)
     bodies = {file: plan.rebuilt(_without_types(root)) for file, root in sorted(roots.items())}

@@ -137,7 +137,7 @@ class Bed:
         """Wait until new nodes can take pods. Raises BedError.
 
         The API server marks a new node as not ready; the controller manager takes the mark away, at about 20
-        nodes a second where it has the QPS of its defaults.
+        nodes a second if it has the QPS of its defaults.
         """
         names = {node["metadata"]["name"] for node in nodes}
         self.until("nodes to be ready", lambda: not names & self._not_ready())

@@ -272,7 +272,7 @@ def operator_name(environ: Mapping[str, str]) -> str:
 
 
 def operator_command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
-    """Return the command line of the operator. Raises BedError where the variable names no program."""
+    """Return the command line of the operator. Raises BedError if the variable names no program."""
     binary = environ.get(OPERATOR_VARIABLE, "")
     if not binary:
         module = "slicewright.testbed.simulated_operator"

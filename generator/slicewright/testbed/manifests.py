@@ -132,7 +132,7 @@ class Installation(Struct, frozen=True):
 def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
     """Return what the folder of a cluster's controllers installs, and the problems of installing it.
 
-    Where the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
+    If the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
     are asked about one by one. Another release than the test bed has the programs of is not installed.
     """
     others = tuple(_others(site))

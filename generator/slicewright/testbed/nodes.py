@@ -76,7 +76,7 @@ _SYSTEM = {
     for prefix in ("", "beta.")
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }
-"""The old names too, as on GKE: where they are missing, a controller reads each node again and adds them."""
+"""The old names too, as on GKE: if they are missing, a controller reads each node again and adds them."""
 
 _MAX_PODS = 110
 _CONDITIONS = (

@@ -110,7 +110,7 @@ def _end_leftover(pid: int, folder: Path) -> None:
 
 
 def claim_ports(count: int) -> dict[int, socket.socket]:
-    """Return free loopback ports, each with the socket that holds it. Raises OSError where none are left.
+    """Return free loopback ports, each with the socket that holds it. Raises OSError if none are left.
 
     Programs listen on TCP seconds after their ports were chosen. Until its end a supervisor holds the UDP
     ports of the same numbers, which are otherwise unused, so that supervisors of any root choose other ports.

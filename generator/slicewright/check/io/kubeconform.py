@@ -42,7 +42,7 @@ class Kubeconform(Struct, frozen=True):
     folders: tuple[Path, ...]
 
     def judged(self, objects: Sequence[Checked]) -> tuple[list[Checked], list[Problem]]:
-        """Return the objects with kubeconform's verdicts, and its reasons where our engine has none.
+        """Return the objects with kubeconform's verdicts, and its reasons if our engine has none.
 
         Kinds that have no schema, or whose schema is broken, are not sent: they are problems already.
         Raises BrokenToolError.

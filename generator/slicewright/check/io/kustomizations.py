@@ -52,7 +52,7 @@ class Kustomizations:
         return "Component" if spec.get("kind") == "Component" else "Kustomization"
 
     def spec_of(self, folder: str) -> tuple[str, dict[str, Any]]:
-        """Return the file and the content of a folder's kustomization; both are empty where there is none."""
+        """Return the file and the content of a folder's kustomization; both are empty if there is none."""
         folder = os.path.normpath(folder)
         if folder not in self._read:
             self._read[folder] = _load(folder)
@@ -151,7 +151,7 @@ def fetch_problems(folder: str) -> list[Problem]:
 
 
 def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
-    """Return how many kustomizations are built into one, each time counted; 0 where one includes itself."""
+    """Return how many kustomizations are built into one, each time counted; 0 if one includes itself."""
     count: dict[_Node, int] = {}
     try:
         for node in TopologicalSorter(included).static_order():

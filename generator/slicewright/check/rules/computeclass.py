@@ -215,7 +215,7 @@ def _class_of_pods(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _mismatch(pods: Pods, resource: Resource, catalogue: Catalogue) -> tuple[str, str] | None:
-    """Return the node label (empty for chips) that no rung of a class has, and why; None where one fits."""
+    """Return the node label (empty for chips) that no rung of a class has, and why; None if one fits."""
     rungs = list(_rungs(resource, catalogue))
     if not rungs or at(resource.data, "spec", "whenUnsatisfiable") == "ScaleUpAnyway":
         return None

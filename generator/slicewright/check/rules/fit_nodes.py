@@ -206,7 +206,7 @@ def quota_hint(
     objects: ObjectSet,
     leave: str = "remove the request and the limit",
 ) -> str:
-    """Return what to write so that a queue has quota for pods; nothing where that is unclear.
+    """Return what to write so that a queue has quota for pods; nothing if that is unclear.
 
     `leave` says how pods get rid of the request.
     """

@@ -90,7 +90,7 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
-    """Return what the nearest Kustomization of an object substitutes; None where it substitutes nothing."""
+    """Return what the nearest Kustomization of an object substitutes; None if it substitutes nothing."""
     known = objects.widest.once("variables of Flux", _variables)
     tools = list(filter(is_flux_kustomization, tools_of(resource, objects))) if known else []
     nearest_tool = max(tools, key=lambda tool: len(text(at(tool.data, "spec", "path"))), default=None)

@@ -208,7 +208,7 @@ def options(annotations: Mapping[str, str]) -> dict[str, str]:
 
 
 def wave(resource: Resource) -> int:
-    """Return the sync wave of an object, 0 where none is written."""
+    """Return the sync wave of an object, 0 if none is written."""
     number = resource.annotations.get(SYNC_WAVE, "0")
     return int(number) if _WAVE.fullmatch(number) else 0
 

@@ -358,6 +358,6 @@ _ELEMENT = re.compile(r"(?:[^/]*/)*?[0-9]+(?=/)")
 
 
 def _element(pointer: str) -> str:
-    """Return a pointer up to its first index that is followed by something; empty where there is none."""
+    """Return a pointer up to its first index that is followed by something; empty if there is none."""
     element = _ELEMENT.match(pointer)
     return element[0] if element else ""

@@ -67,12 +67,12 @@ def _at(path: str, resource: Resource, objects: ObjectSet) -> Sequence[Resource]
 
 
 def composed(resource: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the objects of a kustomization that was built; none where it was not, as with a remote base."""
+    """Return the objects of a kustomization that was built; none if it was not, as with a remote base."""
     return [part for part in _at(".", resource, objects) if part.kind not in _NOT_BUILT]
 
 
 def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the objects of a kustomization: as composed where that is known, else its resources.
+    """Return the objects of a kustomization: as composed if that is known, else its resources.
 
     What is included twice is returned once: kustomizations that include each other double at every level.
     """

@@ -39,7 +39,7 @@ class _Written(Struct, frozen=True):
     """All variables that are set."""
 
     def of(self, name: str) -> tuple[Path, str, Sequence[int]]:
-        """Return place and value of a variable; empty where it is not known."""
+        """Return place and value of a variable; empty if it is not known."""
         return self.known.get(name, ((), "", ()))
 
 

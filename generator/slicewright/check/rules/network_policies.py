@@ -85,7 +85,7 @@ def _is_open(port: dict[str, Any], wanted: int = _PORT, protocol: str = "TCP") -
 
 
 def _policies(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[tuple[Resource, str, str]]:
-    """Yield the first policy of each direction where no policy lets the pods reach each other.
+    """Yield the first policy of each direction in which no policy lets the pods reach each other.
 
     Without peers, they can reach each other, but not the DNS.
     """

@@ -60,7 +60,7 @@ def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
-    """Return (why no node label of this key keeps slices apart, what to write), None where one may."""
+    """Return (why no node label of this key keeps slices apart, what to write), None if one may."""
     if right := meant_key(key):
         return f"no node has the label '{key}'", f"did you mean '{right}'?"
     if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:

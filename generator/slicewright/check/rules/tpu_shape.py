@@ -178,7 +178,7 @@ def is_colocated(resource: Resource) -> bool:
 
 
 def exclusive(resource: Resource, pods: Pods) -> str:
-    """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
+    """Return the node label of exclusive placement for a replicatedJob; empty if there is none."""
     holders = (pods.job_annotations, resource.annotations, pods.annotations)
     return next((own[EXCLUSIVE_TOPOLOGY] for own in holders if EXCLUSIVE_TOPOLOGY in own), "")
 

@@ -215,7 +215,7 @@ def _old_names(
 def _unfit(
     service: Resource, resource: Resource, pods: Pods, path: Path, objects: ObjectSet
 ) -> Finding | None:
-    """Return why a Service gives the pods of a Job no DNS names; None where it does."""
+    """Return why a Service gives the pods of a Job no DNS names; None if it does."""
     name = service.name
     if at(service.data, "spec", "clusterIP") != "None":
         return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")

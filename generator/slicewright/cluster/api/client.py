@@ -97,7 +97,7 @@ class Resource(Struct, frozen=True):
 
 
 class Api:
-    """One cluster. Raises AccessError where the program of a kubeconfig gives no credentials at the start."""
+    """One cluster. Raises AccessError if the program of a kubeconfig gives no credentials at the start."""
 
     def __init__(self, access: Access) -> None:
         self.deadline: float | None = None
@@ -257,8 +257,8 @@ class Api:
     def _stream(self, path: str, version: str) -> Iterator[tuple[str, Object]]:
         """Yield the events after a version until the stream ends; a bookmark or an ERROR may be the last one.
 
-        A connection that breaks ends the stream too. Raises ApiError where the server refuses to watch, and
-        OSError where it cannot be reached.
+        A connection that breaks ends the stream too. Raises ApiError if the server refuses to watch, and
+        OSError if it cannot be reached.
         """
         params = {
             "watch": "true",

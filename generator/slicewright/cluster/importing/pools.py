@@ -44,7 +44,7 @@ def pool_name(node_pools: Sequence[str], otherwise: str, taken: Collection[str])
 
 
 def unused(name: str, taken: Collection[str]) -> str:
-    """Return a name, with a number where it is taken."""
+    """Return a name, with a number if it is taken."""
     number = 2
     free = name
     while free in taken:

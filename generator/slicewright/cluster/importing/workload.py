@@ -65,7 +65,7 @@ _ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "declares the port
 _PLACEMENT = ("template", "metadata", "annotations", labels.EXCLUSIVE_TOPOLOGY)
 """The path to the exclusive placement of a replicatedJob."""
 _MAPS = ("labels", "annotations", "metadata")
-"""Mappings that mean nothing where they are empty; the inner ones first."""
+"""Mappings that mean nothing if they are empty; the inner ones first."""
 
 
 class Difference(Struct, frozen=True):

@@ -108,7 +108,7 @@ def _queue(flags: Flags, queues: tuple[LocalQueue, ...], namespace: str) -> str:
 
 
 def _priority(flags: Flags) -> str:
-    """Return the class of pods, `medium` where nothing is written."""
+    """Return the class of pods, `medium` if nothing is written."""
     priority = flags.text("priority") or "medium"
     if priority not in _PRIORITIES:
         flags.refuse("priority", f"'{priority}' is not known", f"write one of {', '.join(_PRIORITIES)}")

@@ -66,7 +66,7 @@ class Queues:
         return int(sum(pods.requests.get(TPU, 0) for pods in sets))
 
     def cluster_queue(self, family: Family) -> str:
-        """Return the ClusterQueue of a run; empty if it has none, or where nothing is known of it."""
+        """Return the ClusterQueue of a run; empty if it has none, or if nothing is known of it."""
         return self._known.local.get((namespace_of(family.run), family.queue), "")
 
     def causes(self, family: Family) -> Iterator[Cause]:

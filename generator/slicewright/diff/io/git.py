@@ -87,7 +87,7 @@ def _run(
 
 
 def _answer(root: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> bytes:
-    """Return what git prints. Raises GitError where it fails."""
+    """Return what git prints. Raises GitError if it fails."""
     done = _run(root, *arguments, settings=settings)
     if done.returncode:
         raise GitError(_broken(arguments[0], done.stderr.decode(errors="replace")))

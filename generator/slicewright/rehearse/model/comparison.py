@@ -182,7 +182,7 @@ class Move(Struct, frozen=True):
 
     runs: Runs
     before: float
-    """The time that differs most, in the base; infinite where it never comes."""
+    """The time that differs most, in the base; infinite if it never comes."""
     after: float
     number: int = 1
     """How many of the times differ."""
@@ -247,7 +247,7 @@ class ArrivalMove(Struct, frozen=True):
 
     name: str
     seconds: float
-    """Longer than in the base; infinite where it has no end, minus infinite where it had none before."""
+    """Longer than in the base; infinite if it has no end, minus infinite if it had none before."""
 
 
 def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[ArrivalMove]:

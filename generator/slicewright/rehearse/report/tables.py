@@ -71,7 +71,7 @@ def spending(measured: Sequence[Object], *, named: bool = False) -> Iterator[Tab
 
 
 def spending_of(report: Report) -> Iterator[Table]:
-    """Yield the tables of one rehearsal, where something was lost or the user gives prices."""
+    """Yield the tables of one rehearsal, if something was lost or the user gives prices."""
     measures = report.measures()
     if measures["cost"] or any(row["lost"] or row["startup"] for row in measures["chipHours"]):
         yield from spending([measures])

@@ -233,7 +233,7 @@ def _in_turn(jobs: list[dict[str, Any]], main: str, plan: Plan) -> list[dict[str
 
 
 def replicated_job(jobset: Object, name: str) -> dict[str, Any]:
-    """Return the replicatedJob of a name. Raises KeyError where there is none."""
+    """Return the replicatedJob of a name. Raises KeyError if there is none."""
     jobs: dict[str, Object] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
     return jobs[name]
 

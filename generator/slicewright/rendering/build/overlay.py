@@ -64,7 +64,7 @@ def makes(documents: dict[str, Any], base: list[Object], objects: list[Object]) 
 
 
 def _file_name(item: Object, taken: dict[str, Any]) -> str:
-    """Return a name for the patch of an object: its kind, and its name where that is not enough."""
+    """Return a name for the patch of an object: its kind, and its name if that is not enough."""
     kind, name = item["kind"].lower()[:_LONG], identity(item)[3]
     choices = [kind, f"{kind}-{name}"[:_LONG], *(f"{kind}-{number}" for number in range(len(taken) + 1))]
     return next(file for choice in choices if (file := f"{choice}.patch.yaml") not in taken)

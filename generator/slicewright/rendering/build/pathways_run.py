@@ -176,7 +176,7 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
 
 
 def _component(custom: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    """Return the custom component of a kind, which is added where there is none."""
+    """Return the custom component of a kind, which is added if there is none."""
     component = next((item for item in custom if item["componentType"] == kind), None)
     if component is None:
         component = {"componentType": kind}

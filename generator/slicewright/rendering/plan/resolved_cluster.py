@@ -95,7 +95,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
 
 
 def _disk_gb(cluster: Cluster, pool: Pool, default: int) -> int:
-    """Return the size of the boot disks of a pool; 0 where the storage of its nodes may be another."""
+    """Return the size of the boot disks of a pool; 0 if the storage of its nodes may be another."""
     config = cluster.written(pool).get("nodeConfig", {})
     is_of_class = isinstance(pool, TpuPool) and pool.provisioning.type == "ComputeClass"
     if cluster.mode == "Autopilot" or is_of_class or {"gcloudFlags", "terraformArguments"} & config.keys():

@@ -231,7 +231,7 @@ def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
 
 
 def _together(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield a problem where two teams of one namespace differ in what the namespace has once."""
+    """Yield a problem if two teams of one namespace differ in what the namespace has once."""
     source = site.source
     levels: dict[str, Team] = {}
     labels: dict[tuple[str, str], tuple[Team, str]] = {}
@@ -283,7 +283,7 @@ def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> I
 
 
 def _compute_class(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
-    """Refuse a ComputeClass that is not among those of the file; where it has none, any is taken on trust."""
+    """Refuse a ComputeClass that is not among those of the file; if it has none, any is taken on trust."""
     known = [compute_class.name for compute_class in site.cluster.compute_classes]
     name, place = workload.provisioning.name, ("spec", "provisioning", "name")
     if known and workload.provisioning.type == "ComputeClass" and name not in known:

@@ -201,7 +201,7 @@ def _title(pools: list[NodePool]) -> str:
 
 
 def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
-    """Return `verify.sh`; it exits 1 with a table where something differs, and 3 where it cannot see."""
+    """Return `verify.sh`; it exits 1 with a table if something differs, 3 if it cannot read the cluster."""
     parts = "its mode is"
     blocks = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
     if pools:
