@@ -338,9 +338,10 @@ Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
 class Rule(Struct, frozen=True):
     """One semantic rule. `slicewright rule ID` and the page of rules show its texts.
 
-    `severity` is `error` where the API server (strict validation) or a controller refuses the object or it
-    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap, `note`
-    where nobody must act. The texts of slicewright's own rules are in `problems/rules/`, and empty here.
+    `severity` is `error` if the API server (strict validation) or a controller refuses the object, or if it
+    can never run. It is `warning` if defaulting or pruning makes the object acceptable, or if it is a trap,
+    and `note` if no action is needed. The texts of slicewright's own rules are in `problems/rules/`, and
+    empty here.
     """
 
     id: str

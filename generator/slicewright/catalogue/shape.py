@@ -224,7 +224,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 def is_below(version: str, minimum: tuple[str, ...]) -> bool:
     """Tell whether a version is older than what a feature needs.
 
-    `minimum` names the first version with the feature, one a minor version; later minors have it. Only as
+    `minimum` names the first version with the feature, one for each minor; later minors have it. Only as
     many numbers are compared as the version has: `1.33` may be any patch of it.
     """
     have = version_numbers(version)

@@ -182,11 +182,11 @@ def _remove(holder: Any, keys: Keys) -> None:
 
 
 def difference(before: Any, after: Any) -> list[Operation]:
-    """Return the patch that turns one object into the other, guarded against a base that moved.
+    """Return the patch that turns one object into the other, guarded against a base that changed.
 
     Every operation below a list element follows a `test` of that element: of its `name` if it has one,
-    else of the old value, so that a changed base fails the build instead of being patched in the wrong
-    place. Elements are matched by position; new ones are appended, a list that lost some is replaced.
+    else of the old value. So a changed base fails the build, and is not patched in the wrong place. Elements
+    are matched by position; new ones are appended, a list that lost some is replaced.
     """
     return list(_differ(before, after, ""))
 

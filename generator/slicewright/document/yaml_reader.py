@@ -41,9 +41,9 @@ def read_documents(
 ) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file, or no document and the problem that stopped the reading.
 
-    Empty documents are left out. With `undisputed` what kustomize would read as something else is refused
-    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004 nested
-    too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
+    Empty documents are left out. With `undisputed`, values that kustomize would read as something else are
+    refused as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004
+    nested too deeply or aliases that expand to too much, YAML005 a tag or an anchor without meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
     try:

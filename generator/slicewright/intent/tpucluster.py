@@ -162,7 +162,7 @@ class ComputeClass(Struct, frozen=True, rename="camel"):
 
 
 class Account(Struct, frozen=True, rename="camel"):
-    """Somebody who has rights: a person, a group, or a service account (of Google, or of the namespace)."""
+    """A holder of rights: a person, a group, or a service account (of Google, or of the namespace)."""
 
     kind: Literal["User", "Group", "ServiceAccount"]
     name: str

@@ -219,10 +219,10 @@ _ENDINGS = ("name", "seconds", "key", "id")
 
 
 def meant_key(key: str) -> str:
-    """Return the known key that is meant by one that no list has; empty if none is near enough.
+    """Return the known key that an unknown one resembles; empty if none is near enough.
 
-    Near are a key that differs by two letters at most, by its signs and capitals, by a last word such as
-    `name`, by the word gke in front; a known one with another prefix; and for GKE's labels one without any.
+    A near key differs by at most two letters, by signs and capitals, by a last word such as `name`, by the
+    word gke in front, or by its prefix. A label of GKE may also lack its prefix.
     """
     return "" if key in KNOWN_KEYS else _meant_key(key)
 

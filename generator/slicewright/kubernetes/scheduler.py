@@ -35,7 +35,7 @@ class Requirement(Struct, frozen=True):
     values: tuple[str, ...]
 
     def accepts(self, value: str | None) -> bool:
-        """Tell whether a node will do whose label has this value; None if it has no such label."""
+        """Tell whether a node suits whose label has this value; None if it has no such label."""
         if self.operator == "In":
             return value in self.values
         if self.operator == "NotIn":
@@ -69,7 +69,7 @@ class NodeSelector(Struct, frozen=True):
         )
 
     def accepts(self, node: Mapping[str, str]) -> bool:
-        """Tell whether a node will do, all of whose labels are known; its fields are not looked at."""
+        """Tell whether a node with these labels, and no others, suits the pods; its fields are ignored."""
         return self.suits(node, {*self.labels, *(entry.key for term in self.terms for entry in term)})
 
     def fixed(self) -> dict[str, str]:

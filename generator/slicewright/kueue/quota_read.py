@@ -34,9 +34,8 @@ def queue_of(resource: Resource, objects: ObjectSet) -> Node | None:
 def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node]]:
     """Return the ClusterQueues that a workload may wait in, each with the quotas around it.
 
-    A cluster has one at most. In a scope each object of the name can be meant; nothing is returned where one
-    of them, or a cohort above, leads out of the scope, is not finished, or is of a namespace that only a
-    person knows.
+    A cluster has one at most. In a scope it can be any object of the name. The list is empty if one of them,
+    or a cohort above, refers to an object beyond the scope, has placeholders, or has an unknown namespace.
     """
     name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
     if objects.is_cluster:

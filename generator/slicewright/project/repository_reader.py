@@ -76,7 +76,7 @@ def read_checkout(root: Path) -> Checkout:
 
 
 def read_input(root: Path, changed: Documents | None = None) -> Repository:
-    """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError.
+    """Read the input files: settings, clusters and workloads. Raises WrongVersionError.
 
     Documents in `changed` replace those of the files.
     """

@@ -233,7 +233,7 @@ def frozen_text(run: BuiltRun, tool: str) -> str:
 
 
 def frozen_body(run: BuiltRun) -> str:
-    """Return what a hashed run's file holds below its header."""
+    """Return the content of a hashed run's file below its header."""
     return write_documents(run.objects)
 
 

@@ -32,7 +32,7 @@ _AT = re.compile(r"- at '(?P<path>[^']*)': (?P<finding>.*?)(?=\s+- at '|$)", re.
 
 
 class BrokenToolError(Exception):
-    """kubeconform did not do what it was asked to."""
+    """kubeconform failed, or its output is not a report."""
 
 
 class Kubeconform(Struct, frozen=True):

@@ -183,7 +183,7 @@ def cpu_pool(pod_set: PodSet, objects: ObjectSet, site: ResolvedCluster) -> tupl
 
 
 def uncovered(queue: str, pod_set: PodSet, resources: Sequence[str]) -> str:
-    """Return the message about pods of whose requests a queue has no quota."""
+    """Return the message that a queue has no quota of resources that pods request."""
     if pod_set.name != PATHWAYS_HEAD:
         them = "it" if len(resources) == 1 else "them"
         asked = f"pods '{pod_set.name}' request {joined(list(resources))}"

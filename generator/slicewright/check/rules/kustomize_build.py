@@ -191,8 +191,8 @@ def _kustomizations(objects: ObjectSet) -> Iterator[Resource]:
 def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> bool:
     """Tell whether a patch target selects an object: every field matches as a whole, as a pattern.
 
-    kustomize compares with every name and namespace that the object had on its way: before a prefix, a
-    suffix or another namespace.
+    kustomize compares with every name and namespace that the object has had: before a prefix, a suffix or
+    another namespace was set.
     """
     changes = objects.once("changes of names", _changes)
     values = {

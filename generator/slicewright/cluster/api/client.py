@@ -80,7 +80,7 @@ def _root(api_version: str) -> str:
 
 
 class Resource(Struct, frozen=True):
-    """Where the objects of a kind live."""
+    """A kind as the API server names it, and the paths of its objects."""
 
     api_version: str
     kind: str
@@ -288,7 +288,7 @@ class Api:
             response.close()
 
     def resource(self, api_version: str, kind: str) -> Resource:
-        """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
+        """Return the resource of a kind. Raises ApiError (404) for a kind that the cluster does not have."""
         key = (api_version, kind)
         if key not in self._resources:
             for _, entry in entries(self.request("GET", _root(api_version)).get("resources")):
@@ -350,10 +350,10 @@ class Api:
         params: Object | None = None,
         stream: bool = False,
     ) -> BaseHTTPResponse:
-        """Send a request, once more with new credentials where the server refuses the old ones.
+        """Send a request, once more with new credentials if the server refuses the old ones.
 
-        A request that the server turns away for now (429 or 503 with Retry-After, as while the storage of a
-        new kind starts) is sent again after the seconds it names, as every client of Kubernetes does.
+        If the server answers 429 or 503 with Retry-After, as while the storage of a new kind starts, the
+        request is sent again after that many seconds, as by every client of Kubernetes.
         """
         target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()

@@ -137,9 +137,8 @@ class Timeline(Struct):
 class Timelines:
     """The timelines of a rehearsal while they grow.
 
-    `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
-    queue, `without_chips` which runs have no TPU pods, so that all of their pods count. All come from the run
-    objects.
+    `tpu_pods` has the full number of TPU pods of each run, `queued` the runs with a queue, and
+    `without_chips` the runs without TPU pods, all of whose pods count. All come from the run objects.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """The overlay of a run: base, components and one guarded JSON 6902 patch for each object.
 
-Some values no object may have: markers of the bases, and values that kustomize would change. They were
-found by trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches:
-its reader refuses control characters that its own writer lets through, loses a key `<<`, gives up on long
-keys, and rounds integers and breaks some texts when it reads patches. What a run holds comes from the text
-of its workload or from its base, so these are searched: the first is short, the second is the same for many.
+No object may have markers of the bases, or values that kustomize would change. These values were found by
+trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches. Its reader
+refuses control characters that its own writer lets through, loses a key `<<`, and refuses long keys. When it
+reads patches, it rounds integers and breaks some texts. The values of a run come from the text of its
+workload or from its base, so these are searched: the first is short, the second is the same for many.
 """
 
 import re

@@ -147,7 +147,7 @@ def _customize(container: Object, component: dict[str, Any]) -> None:
 
 
 def fill_pathwaysjob(pathwaysjob: Object, plan: Plan) -> None:
-    """Make the base's PathwaysJob the plan's, in place."""
+    """Fill the base's PathwaysJob with the values of the plan, in place."""
     spec, runtime = pathwaysjob["spec"], _runtime(plan)
     spec["maxRestarts"] = plan.failure_policy.max_restarts
     spec["pathwaysDir"] = runtime.written.pathways_dir

@@ -1,7 +1,7 @@
 """The files for Flux: overlays/<cluster>/_gitops/flux, and flux-access beside it.
 
-There are two folders because Flux asks the API server about every object of a Kustomization before it
-applies one: a Role in a namespace that the platform has yet to make would keep the platform from coming.
+There are two folders because Flux checks every object of a Kustomization with the API server before it
+applies the first. A Role in a namespace that the platform creates later would block the platform.
 """
 
 from collections.abc import Iterator, Sequence

@@ -175,8 +175,8 @@ def _is_exclusive(workload: Workload, shape: Shape) -> bool:
 def _head_pool(workload: Workload, cluster: Cluster) -> str:
     """Return where the head of Pathways runs: on the pool that it names, else on the only CPU pool.
 
-    '' leaves it to the scheduler: where the head shares the workers' hosts, says itself on which nodes it
-    runs, or has no pool or several to choose from.
+    '' leaves it to the scheduler: the head shares the workers' hosts, selects its nodes itself, or has no
+    pool or several to choose from.
     """
     runtime = workload.pathways
     if runtime is None or runtime.deployment_mode != "default":

@@ -52,7 +52,7 @@ def kueue_release(site: ResolvedCluster) -> tuple[int, int]:
 
 
 def kueue_release_of(spec: dict[str, Any]) -> tuple[int, int]:
-    """Return the minor release of Kueue that the spec of a TPUCluster speaks of."""
+    """Return the minor release of Kueue that the spec of a TPUCluster names, or our default."""
     written: str = spec.get("versions", {}).get("kueue", DEFAULT_KUEUE)
     major, minor = written.removeprefix("v").split(".")[:2]
     return int(major), int(minor)

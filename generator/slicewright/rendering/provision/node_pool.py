@@ -1,8 +1,8 @@
 """A node pool of GKE as numbers and names, from which commands and Terraform are written.
 
-The rules are those of GKE: a slice is one node pool; a multi-host slice has a topology and is placed as a
-whole, a single-host one has neither (the API refuses them there); flex-start pools grow from nothing and
-know no reservation and no automatic repair.
+The rules are those of GKE. A slice is one node pool. A multi-host slice has a topology and a placement as a
+whole; the API refuses both for a single-host slice. Flex-start pools grow from nothing, and have neither a
+reservation nor automatic repair.
 """
 
 from collections.abc import Iterator, Mapping
