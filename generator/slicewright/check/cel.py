@@ -139,7 +139,7 @@ _STANDARD = frozenset(
 _SIZE = re.compile(r"\bsize\s*\(")
 """The library counts bytes of a text, the API server its characters."""
 _LONGEST = 4_000
-"""Characters of a rule: the library ends the process on one of some ten thousand terms."""
+"""Longest rule, in characters: the library ends the process on one of about ten thousand terms."""
 _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")

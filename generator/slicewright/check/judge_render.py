@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from slicewright.rendering.repository import Package, Repository
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
-"""Fields of a container with which no rule can find fault."""
+"""Fields of a container that no rule checks."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
-"""Fields of a workload that say nothing of what it wants of its cluster."""
+"""Fields of a workload that do not depend on its cluster."""
 _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS

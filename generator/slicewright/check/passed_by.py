@@ -224,7 +224,7 @@ def _is_merged(data: Any) -> bool:
 
 _PARTLY = "document of files that are checked"
 _NAMED = 5
-"""How many of a reason a summary names."""
+"""Number of names that a summary gives for each reason."""
 _BEHIND_NOUN = re.compile(r"(?= (?:of|that|to|without) )")
 
 

@@ -16,14 +16,14 @@ from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, family
 from slicewright.objects import ObjectSet, Resource, once
 
 _KUBECTL_TOO = frozenset({"GIT124"})
-"""Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""
+"""Rules that also matter for kubectl. GIT111 does not: the API server drops the namespace."""
 _OF_RUNS = frozenset({"GIT117", "GIT118"})
 """Rules about what an Application does to runs."""
 _ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
 _FLUX = ".toolkit.fluxcd.io"
 _PATTERN = re.compile(r"[^/]*[*?\[{].*")
 _MARKS = ("argocd.argoproj.io/", f"kustomize{_FLUX}/", f"helm{_FLUX}/")
-"""How annotations begin that a GitOps tool reads."""
+"""Prefixes of annotations that a GitOps tool reads."""
 
 
 def about_gitops(
@@ -119,7 +119,7 @@ def _is_below(file: str, folders: Collection[str]) -> bool:
 
 
 _UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
-"""How ids begin that say why something was not checked."""
+"""Prefixes of ids that say why something was not checked."""
 
 
 def names(selector: str, ident: str) -> bool:

@@ -263,7 +263,7 @@ def suppress(
 
 
 def may_suppress(resources: Iterable[Resource], ignored: Sequence[Entry] = ()) -> bool:
-    """Tell whether `suppress` may meet a reason: quickly, and true if a text only looks like one."""
+    """Tell whether `suppress` may find a reason: quickly, and true if a text only looks like one."""
     files = {resource.source.file.path: resource.source.file for resource in resources if resource.source}
     has_comment = any("slicewright:" in file.text for file in files.values())
     return bool(ignored) or has_comment or any(map(_marks, resources))

@@ -43,7 +43,7 @@ class Unit(Struct, frozen=True):
     named: bool = False
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
     in_repository: bool = False
-    """Whether it is in a repository of ours, which is judged as a whole."""
+    """Whether it is in a slicewright repository, which is judged as a whole."""
     inside: bool = False
     """Whether a folder above the file has a kustomization, and none names the file."""
     text: str | Problem | None = None
@@ -79,7 +79,7 @@ class Checked(Struct, frozen=True):
 
 
 def checked(resource: Resource, engine: Engine, *, is_finished: bool = False) -> Checked:
-    """Return an object with the verdict of its schema; nothing of one that is finished is a placeholder."""
+    """Return an object with the verdict of its schema; a finished one has no placeholders."""
     verdict = engine.verdict(resource)
     held = {} if is_finished else placeholders_in(resource.data)
     return Checked(resource, verdict, not held and engine.is_clean(resource, verdict), held)

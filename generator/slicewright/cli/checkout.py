@@ -123,7 +123,7 @@ _MORE_COMMITS = "git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
 
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
-    """End the command where git gives no answer. Raises Refused for what the user can correct."""
+    """End the command if git gives no answer. Raises Refused for what the user can correct."""
     from slicewright.diff.io import git  # noqa: PLC0415 - 15 ms that few commands need
 
     try:

@@ -1,4 +1,4 @@
-"""`slicewright init`: make a GitOps repository, or bring the bases of one to this version."""
+"""`slicewright init`: make a GitOps repository, or upgrade the bases of one to this version."""
 
 import json
 import os

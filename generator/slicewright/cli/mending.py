@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ROUNDS = 10
 """How often files are checked and fixed: one fix may make place for another."""
 Mark = tuple[str, str, str, str]
-"""What a finding is known by wherever it is: file, id, object, and field without indexes of lists."""
+"""What identifies a finding at any place: file, id, object, and field without indexes of lists."""
 
 
 def _mark(problem: Problem) -> Mark:

@@ -316,7 +316,7 @@ def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
 
 
 def _can_ask() -> bool:
-    """Tell whether a person sits at a terminal."""
+    """Tell whether a person at a terminal can answer."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

@@ -59,7 +59,7 @@ def stop(problems: Iterable[Problem], code: int = 1) -> NoReturn:
 
 
 def stop_for_errors(problems: Iterable[Problem]) -> None:
-    """End the command where one of the problems is an error."""
+    """End the command if one of the problems is an error."""
     listed = in_order(problems)
     if errors(listed):
         stop(listed)

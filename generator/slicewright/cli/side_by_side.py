@@ -27,7 +27,7 @@ def side_by_side(plays: Sequence[Play], jobs: int) -> Generator[Result]:
     """Yield the results of rehearsals in their order, while up to `jobs` of them run.
 
     An interruption ends all of them: the first that it cut short says so in its result. Processes that still
-    play end with this iterator, and with this process however that ends.
+    rehearse end with this iterator, and with this process however that ends.
     """
     processes = _Processes(plays)
     with Interruption() as interruption:

@@ -28,7 +28,7 @@ _IN_CLUSTER = "in-cluster"
 _FORBIDDEN = "its annotations forbid pruning it"
 _NOBODY = ", and nothing else prunes it"
 _TOO_LATE = ", if the run was not pruned first"
-"""What syncs a folder may see the commit before it is told itself that it does so no more."""
+"""A tool may prune by the commit before its own object, which the commit changes too, is updated."""
 _BY_HAND = "delete it with kubectl"
 
 
@@ -47,7 +47,7 @@ class GitopsApp(Struct, frozen=True):
     prunes: bool
     """Whether it deletes by itself what leaves its folder."""
     takes_along: bool
-    """Whether what it synced goes with it."""
+    """Whether its objects are deleted with it."""
 
 
 def gitops_apps(objects: Objects) -> Iterator[GitopsApp]:

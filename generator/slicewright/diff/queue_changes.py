@@ -117,7 +117,7 @@ def _behind(objects: Objects) -> dict[Queue, str]:
 HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"
 _RANK = {HOLD: 1, DRAIN: 2}
-"""What stops more, of a run's LocalQueue and the ClusterQueue behind it; all else stops nothing."""
+"""Policies that stop runs: the higher one of a LocalQueue and its ClusterQueue counts."""
 
 
 class Stop(Struct, frozen=True):

@@ -20,7 +20,7 @@ _LEVELS = MAX_DEPTH - 4
 """Levels of nesting that a patch may reach: what it makes is written into files that we must read again,
 and a generated patch wraps a value into two levels more."""
 _CHARACTERS_A_VALUE = 64
-"""How much text weighs as much as one value."""
+"""Characters of text that count as one value."""
 
 
 def parse_pointer(pointer: str) -> Keys:
@@ -64,7 +64,7 @@ def apply(operations: list[Operation], document: Any) -> Any:
 def merge(fields: dict[str, Any], item: dict[str, Any]) -> None:
     """Set fields of an object in place, as a strategic merge does if neither has a list or a null.
 
-    Raises PatchError if a mapping meets another value; the object must then be thrown away.
+    Raises PatchError if a mapping would be merged with another value; discard the object then.
     """
     for key, value in fields.items():
         present = item.get(key)

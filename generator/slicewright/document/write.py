@@ -97,7 +97,7 @@ def _inline(value: Any) -> str:
 
 
 def _float(value: float) -> str:
-    """Return a number with a point, without which YAML 1.1 takes `1e-05` for a string."""
+    """Return a number with a point, without which YAML 1.1 reads `1e-05` as a string."""
     if not math.isfinite(value):
         raise ValueError(f"{value} has no place in JSON")
     digits, e, exponent = repr(value).partition("e")

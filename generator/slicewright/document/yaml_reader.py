@@ -55,7 +55,7 @@ def read_documents(
 def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file as kubectl reads them, and every problem of the reading.
 
-    A problem leaves out as little as can be: a value, a key with its value, else a document. YAML020: a text
+    A problem leaves out as little as it can: a value, a key with its value, else a document. YAML020: a text
     that kubectl does not read. The other ids are those of `read_documents`. A warning says what readers of
     YAML 1.2 read as something else.
     """

@@ -179,7 +179,7 @@ def room_for_name(spec: dict[str, Any]) -> int:
 def _part(field: str | int, value: Any) -> str:
     """Return a value as a part of a name; '' if a name cannot hold it.
 
-    A name holds no point: 0.1 is 1e-1, and 0.00025 is 25e-5.
+    A name cannot have a point: 0.1 is 1e-1, and 0.00025 is 25e-5.
     """
     if field == "slices":
         return f"{value}x"

@@ -48,7 +48,7 @@ class Source(Struct, frozen=True, dict=True):
     file: SourceFile
     document: Document
     renamed: Mapping[Path, Path] = field(default_factory=dict)
-    """Keys that are read as others than they are written, and their places."""
+    """Keys that are read under another name, and their places in the file."""
     sweep: Sweep | None = None
     layers: tuple[Source, ...] = ()
     """What the document was merged from, the narrowest first: what a person wrote, and defaults."""

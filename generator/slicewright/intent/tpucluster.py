@@ -71,7 +71,7 @@ class Pool(Struct, frozen=True, rename="camel"):
 
 
 class TpuPool(Pool, frozen=True, rename="camel"):
-    """Node pools of one TPU shape: one node pool a slice."""
+    """Node pools of one TPU shape: one for each slice."""
 
     tpu: TpuRequest
     slices: int = 1
@@ -89,7 +89,7 @@ class CpuPool(Pool, frozen=True, rename="camel"):
     machine_type: str = ""
     nodes: int = 1
     node_pool_names: tuple[str, ...] = ()
-    """As written; else the one that is called as the pool."""
+    """As written; else the name of the pool."""
 
 
 class FairSharing(Struct, frozen=True):
@@ -151,7 +151,7 @@ class Rung(Struct, frozen=True, rename="camel"):
 
 
 class ComputeClass(Struct, frozen=True, rename="camel"):
-    """A ladder of ways to obtain a slice, tried in order."""
+    """A ComputeClass: priorities for a slice, tried in order."""
 
     index: int
     """Position in spec.computeClasses, for messages."""
@@ -169,7 +169,7 @@ class Account(Struct, frozen=True, rename="camel"):
 
 
 class Team(Struct, frozen=True, rename="camel"):
-    """Who shares a namespace."""
+    """A team: the people and the service account of a namespace."""
 
     index: int
     """Position in spec.teams, for messages."""
@@ -219,7 +219,7 @@ class Cluster(Struct, frozen=True, rename="camel"):
     cpu_pools: tuple[CpuPool, ...] = ()
     local_queues: tuple[LocalQueue, ...] = ()
     has_queues: bool = False
-    """Whether the file says anything of queues; if it does not, any queue name is taken on trust."""
+    """Whether the file says anything of queues; if it does not, any queue name is accepted."""
     priority_classes: tuple[str, ...] = field(default=())
     """The names that workloads may give."""
     priorities: tuple[PriorityClass, ...] = ()

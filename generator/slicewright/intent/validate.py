@@ -171,7 +171,7 @@ _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
 }
-"""Words that choose a way only together with a name, and what to write."""
+"""Kinds of provisioning that need a name, and what to write."""
 _TRIED = {
     "name": ("queueName", "write metadata: {name: VALUE}"),
     "namespace": ("queueName", "write metadata: {namespace: VALUE}"),
@@ -248,7 +248,7 @@ class Schemas:
         return schema
 
     def problems(self, name: str, data: Any) -> Iterator[Problem]:
-        """Yield everything that a schema has against some data, with paths and no places yet.
+        """Yield the problems that a schema finds in some data, with paths and no places yet.
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
         the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported

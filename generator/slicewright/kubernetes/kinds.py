@@ -48,7 +48,7 @@ Api = Literal["Job", "JobSet", "PathwaysJob"]
 Way = tuple[str, ...]
 """The keys from an object to a part of it."""
 EACH = "*"
-"""In a way: each entry of a list, or each value of a map."""
+"""In a path: each entry of a list, or each value of a map."""
 
 
 class Template(Struct, frozen=True):

@@ -22,7 +22,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """All of them, the worst first."""
 
 Path = tuple[str | int, ...]
-"""The way from the root of a document to a value: mapping keys and list indexes."""
+"""The path from the root of a document to a value: mapping keys and list indexes."""
 
 
 class Edit(Struct, frozen=True):
@@ -315,7 +315,7 @@ _SHORT_WORD = 6
 def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
     """Return the one choice near to a misspelt word, '' for none or several, and whether that is sure.
 
-    It is sure where one or two letters are wrong, or only their case.
+    It is sure if one or two letters are wrong, or only their case.
     """
     near = nearest(word, choices, count=3)
     steps = [steps_between(word.lower(), choice.lower()) for choice in near]

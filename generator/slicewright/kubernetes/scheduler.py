@@ -132,16 +132,16 @@ def _compares(operator: str, left: str, right: str) -> bool:
 
 
 Labels = frozenset[tuple[str, frozenset[str]]]
-"""Keys of node labels, each with the values that will do."""
+"""Keys of node labels, each with the accepted values."""
 Nodes = tuple[Labels, ...]
 """What pods insist on; several where their node affinity has several terms, of which one is enough."""
 
 _ABSENT = frozenset({"(no such label)"})
 """In place of values: the node may not have the label. No label's value has such signs."""
 _TAINTED = (SPOT, COMPUTE_CLASS)
-"""Labels of nodes that have a taint of the same key, which keeps off whoever does not ask for them."""
+"""Labels of nodes that have a taint of the same key, which keeps off pods that do not request them."""
 PURCHASE = (SPOT, FLEX_START, f"{RESERVATION}name")
-"""Labels of which a node has at most one: its machine was bought in one way."""
+"""Labels of which a node has at most one: it has one kind of provisioning."""
 _EFFECT = {"effect": "NoSchedule"}
 _SHAPE = frozenset({ACCELERATOR, TOPOLOGY})
 

@@ -117,7 +117,7 @@ def uncovered(known: Quotas, queue: Node, pods: PodSet) -> list[str]:
 
 
 def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
-    """Return a pod set after which Kueue stops: none of what it asks for is counted, and others follow it.
+    """Return a pod set at which Kueue stops: none of its requests is counted, and other pod sets follow.
 
     Kueue then writes an admission of the first pod sets alone, which the API server refuses.
     """

@@ -120,9 +120,9 @@ class Quotas(Struct, frozen=True, dict=True):
     declared: bool = False
     """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
     ignores_undeclared: bool = False
-    """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
+    """Whether Kueue admits requests for resources that no group covers (quotaCheckStrategy)."""
     excluded: tuple[str, ...] = ()
-    """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
+    """Prefixes of resources that Kueue never counts (excludeResourcePrefixes)."""
     transformations: dict[str, Transformation] = field(default_factory=dict)
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The node labels of each Topology."""
@@ -171,7 +171,7 @@ class Quotas(Struct, frozen=True, dict=True):
 
     @cached_property
     def most_of(self) -> dict[tuple[Node, Key], Most]:
-        """What `most` has returned."""
+        """Earlier results of `most`."""
         return {}
 
     @cached_property
@@ -327,7 +327,7 @@ class Shortage(Struct, frozen=True):
     nominal: int
     """Nominal quota of its ClusterQueue, in chips."""
     total: int
-    """That, with all that it can borrow."""
+    """The nominal quota, with all that it can borrow."""
     missing: int
     """Chips that it lacks now."""
     held: tuple[Holder, ...] = ()

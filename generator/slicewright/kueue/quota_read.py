@@ -223,7 +223,7 @@ def _avoids_borrowing(spec: Any) -> bool:
 Labels = dict[str, tuple[str, ...]]
 """The labels of a pool's nodes, each with the values that it may have."""
 _MAX_NODE_POOLS = 10_000
-"""Names that are made at most: a slip such as `slices: 999999999` must not fill the memory."""
+"""Limit of generated names: an error such as `slices: 999999999` must not fill the memory."""
 
 
 def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:

@@ -30,7 +30,7 @@ _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 
 
 class Defaults(Struct, frozen=True):
-    """What containers of a namespace get that write nothing of a resource."""
+    """Defaults of containers in a namespace that do not name a resource."""
 
     limits: dict[str, Fraction] = {}
     requests: dict[str, Fraction] = {}

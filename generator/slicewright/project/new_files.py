@@ -1,4 +1,4 @@
-"""The files of a new repository, by path, and how its copies of bases and schemas come to another version.
+"""The files of a new repository, by path, and how its copies of bases and schemas are upgraded.
 
 Beside the copies is a record of their digests, so that an upgrade knows what a person changed.
 """
@@ -98,7 +98,7 @@ SCHEMAS = (
 
 
 class Upgrade(Struct, frozen=True):
-    """What brings the copies of a repository to the version that is shipped."""
+    """The changes that upgrade the copies in a repository."""
 
     writes: dict[str, str]
     deletes: tuple[str, ...]
@@ -144,7 +144,7 @@ def digest(text: str) -> str:
 
 
 def upgrade(root: Path, version: str) -> Upgrade:
-    """Return what brings the copies in a repository to this version."""
+    """Return the changes that upgrade the copies in a repository to this version."""
     texts = shipped()
     writes: dict[str, str] = {}
     deletes: list[str] = []

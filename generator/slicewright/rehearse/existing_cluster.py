@@ -1,4 +1,4 @@
-"""A rehearsal on an existing cluster: only where it is marked as a test cluster, and one at a time."""
+"""A rehearsal on an existing cluster: only if it is marked as a test cluster, and one at a time."""
 
 import contextlib
 import os

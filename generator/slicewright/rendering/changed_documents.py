@@ -95,7 +95,7 @@ def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
 
 
 def _values(text: str) -> tuple[Change, ...]:
-    """Return a change for each number of a range, both ends of which have a sign or none; else one."""
+    """Return a change for each number of a range whose ends both have a sign or both none; else one."""
     path, value = _sides(text)
     limits = _RANGE.fullmatch(value)
     if limits is None:

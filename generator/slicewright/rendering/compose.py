@@ -34,9 +34,9 @@ from slicewright.rendering.kustomization import (
 Objects = list[dict[str, Any]]
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FOLDERS = 50_000
-"""Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
+"""Limit of kustomizations in one, repeated ones included: lists of the same files double at every level."""
 MAX_CHANGES = 1_000_000
-"""Objects that patches and components are held against, each time counted."""
+"""Limit of objects that patches and components are compared with, repeated ones included."""
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
 """What the API server refuses in every name (path segments), and what must not become a file's name."""
@@ -59,7 +59,7 @@ class _Item(Struct):
     file: str = ""
     """Where it was read from."""
     is_own: bool = False
-    """Whether no value is in two places, as one does that an alias names: then it may be patched."""
+    """Whether no value is in two places, as with an alias: then it may be patched."""
 
     def own(self) -> dict[str, Any]:
         """Return the object, to be changed in place."""

@@ -240,7 +240,7 @@ def frozen_body(run: BuiltRun) -> str:
 def edited(
     existing: Existing, paths: Iterable[str], planned: Iterable[Planned], bases: Bases
 ) -> Iterator[Problem]:
-    """Yield a problem for each frozen run that somebody edited, compared with what a render writes today."""
+    """Yield a problem for each edited frozen run, compared with what a render writes today."""
     broken = [path for path in paths if path in existing.frozen and not existing.frozen[path].intact]
     entries = {frozen_file(entry.plan): entry for entry in planned} if broken else {}
     for path in broken:

@@ -138,7 +138,7 @@ def below_low_classes(
 ) -> Iterator[Problem]:
     """Warn, once for a cluster, of workloads without a class in a queue with a class of low priority.
 
-    Their priority is 0, which is below the class that is meant for what may wait.
+    Their priority is 0, which is below the class for runs that may wait.
     """
     queues: dict[tuple[str, str], list[Workload]] = {}
     for workload, plan in planned:

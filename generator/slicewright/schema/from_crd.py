@@ -44,7 +44,7 @@ def convert(node: Mapping[str, Any], *, nulls: bool = False) -> Schema:
     """Return the JSON Schema of one structural schema and of all below it.
 
     `nulls` lets every optional field be null: right for manifests that people write, too lax for our own
-    input, where a null is an empty value somebody forgot.
+    input, where a null is a forgotten value.
     """
     return _convert(node, nulls=nulls, closing=True)
 

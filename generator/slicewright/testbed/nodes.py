@@ -95,7 +95,7 @@ _NODE_INFO = {
 
 
 def simulated_nodes(site: ResolvedCluster, *, annotated: str = KWOK_NODES) -> list[dict[str, Any]]:
-    """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
+    """Return the nodes of all pools of a cluster: a node pool for each slice, a node for each TPU VM.
 
     `annotated` is the value of the annotation by which a KWOK knows its nodes.
     """

@@ -11,8 +11,8 @@ folder:
   supervisor finds the folder without its lock, kills every process that names the folder on its command line,
   and removes it.
 
-Commands come in on standard input, one JSON object a line; events go out on standard output, among them one
-for each command that was obeyed.
+Commands come in on standard input, a JSON object on each line; events go out on standard output, among them
+one for each command that was obeyed.
 """
 
 import contextlib

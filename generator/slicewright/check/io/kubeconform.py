@@ -26,7 +26,7 @@ from slicewright.schema.kind import LOCATION
 
 _SECONDS = 600
 _NO_SCHEMA = "could not find schema"
-"""How it also calls a schema that does not compile. Its other errors are about an object it cannot read."""
+"""Its error for a schema that does not compile, among others; the rest are about unreadable objects."""
 _AT = re.compile(r"- at '(?P<path>[^']*)': (?P<finding>.*?)(?=\s+- at '|$)", re.DOTALL)
 """One finding in the message that kubeconform passes on from its JSON Schema library."""
 

@@ -30,7 +30,7 @@ _MEBI = Fraction(2**20)
 
 
 def needs(names: Sequence[str]) -> str:
-    """Return how a message begins that says what some pod sets ask for."""
+    """Return the beginning of a message: what some pod sets request."""
     if list(names) == [PATHWAYS_HEAD]:
         return "the Pathways head needs"
     listed = joined([f"'{name}'" for name in names])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write(report: Report) -> str:
-    """Return a problem a line or two, and a summary."""
+    """Return one or two lines for each problem, and a summary."""
     printed, more = foremost(_grouped(report.problems))
     lines = [*map(line, printed), more, *summary(report)]
     return shown("".join(f"{line}\n" for line in lines if line))

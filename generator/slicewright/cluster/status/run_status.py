@@ -1,4 +1,4 @@
-"""The runs of a tree and of its cluster, side by side: where each is, and why."""
+"""The runs of a tree compared with those of its cluster: the state of each, and its cause."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -115,7 +115,7 @@ _FILE, _LINK, _SUBMODULE = ("100644", "100755"), "120000", "160000"
 _BATCH = 128
 """Names that are sent together: few enough that they fit into a pipe."""
 _LINKS = 8
-"""Links that lead to links, before we give up."""
+"""Limit of links that lead to links."""
 
 
 class UnknownRevisionError(Exception):

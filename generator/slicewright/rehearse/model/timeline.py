@@ -25,7 +25,7 @@ did, and some of them are started again, by JobSet (a restart) or by their Job (
 
 _CAUSE = "FailedScheduling"
 _TRIED_AGAIN = "FailedCreate"
-"""A controller could not make a pod, and tries again: told and over when all pods run."""
+"""A controller could not make a pod, and tries again: no longer shown when all pods run."""
 IN_VAIN = (_CAUSE, _TRIED_AGAIN)
 """Reasons of Events of controllers that try again and again, and change nothing."""
 _FOLLOWER = "follower pod node selector"

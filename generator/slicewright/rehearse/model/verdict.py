@@ -138,7 +138,7 @@ def _of_answer(
 ) -> Iterator[Problem]:
     """Yield the problem of an expectation that failed or cannot be decided.
 
-    That a run did not finish which should is told as such.
+    A run that should finish and did not is reported as such.
     """
     path: Path = ("spec", "rehearsal", "expect", index, answer.kind)
     source = part.workload.source
@@ -323,7 +323,7 @@ def _slower_speed(part: ScenarioPart) -> str:
 _LONG_SECONDS = 8.0
 """Seconds of real time after which all pods of a run exist, however slow the controllers are."""
 _NOT_DONE = ("REH001", "REH011")
-"""What tells that a run did not do what its kind does."""
+"""Ids of problems that say that a run did not do what its kind does."""
 _DID_NOT_FINISH = {
     "waiting": "was still waiting at the end",
     "running": "was still running at the end",

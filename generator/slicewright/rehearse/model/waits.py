@@ -125,7 +125,7 @@ def _queued(
 ) -> dict[tuple[str, float], Wait]:
     """Return why runs were queued, by run and begin, in one pass over the events.
 
-    Of Kueue's sentences the first counts that the quota explains, else the last. Kueue may write that one run
+    Of Kueue's messages, the first that the quota explains counts, else the last. Kueue may write that one run
     waits a moment before it writes that another one has the quota.
     """
     waits = {

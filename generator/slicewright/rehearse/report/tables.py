@@ -112,7 +112,7 @@ def head_line(group: Group) -> str:
 
 
 def labelled(group: Group) -> Group:
-    """Return variants with short names, which are said in front of their verdicts."""
+    """Return variants with short names, which are in front of their verdicts."""
     named = []
     for label, variant in zip(labels(group.variants), group.variants, strict=True):
         verdict = variant["verdict"]

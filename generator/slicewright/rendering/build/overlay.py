@@ -29,7 +29,7 @@ _LONG = 100
 def overlay(plan: Plan, base: list[Object], objects: list[Object]) -> dict[str, Any]:
     """Return the documents of an overlay by file name: the kustomization, and a patch for each object.
 
-    `base` holds the objects after the components, `objects` what they shall become, in the same order; what
+    `base` holds the objects after the components, `objects` what they must become, in the same order; what
     comes after them is new, and a resource of the overlay.
     """
     documents: dict[str, Any] = {}

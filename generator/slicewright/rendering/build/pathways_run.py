@@ -54,7 +54,7 @@ def _runtime(plan: Plan) -> PathwaysPlan:
 
 
 def fill_pathways(jobset: Object, plan: Plan) -> None:
-    """Make the base's JobSet the plan's, in place."""
+    """Fill the base's JobSet with the values of the plan, in place."""
     spec, runtime = jobset["spec"], _runtime(plan)
     spec["network"]["subdomain"] = runtime.subdomain
     head = replicated_job(jobset, "pathways-head")["template"]["spec"]["template"]

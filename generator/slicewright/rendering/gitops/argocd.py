@@ -97,7 +97,7 @@ class Names(Struct, frozen=True):
     """That of JobSet, Kueue and the operator of PathwaysJobs."""
     platform: str
     namespace: str
-    """How those of namespaces begin."""
+    """Prefix of those of namespaces."""
 
 
 def names(site: ResolvedCluster, argocd: ArgoCD) -> Names:
@@ -334,7 +334,7 @@ Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more
 not secret: Bitbucket and Azure DevOps write them into what people copy.
 """
 _BUILT_IN = "default"
-"""The AppProject that every Argo CD has, and that Applications of anybody may be in."""
+"""The AppProject that every Argo CD has, and that any Application may be in."""
 
 
 def argocd_problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:

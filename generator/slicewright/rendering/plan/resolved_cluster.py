@@ -36,7 +36,7 @@ class ResolvedCluster(Struct, frozen=True):
     machines: Mapping[str, CpuMachine] = field(default_factory=dict)
     """Size of a node of each pool with a known machine type, by the pool's name."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
-    """The ComputeClasses with the shapes of their rungs."""
+    """The ComputeClasses with the shapes of their priorities."""
     has_elastic_runs: bool = False
     """Whether a workload runs Pathways here with elastic slices."""
 

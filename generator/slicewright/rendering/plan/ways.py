@@ -1,4 +1,4 @@
-"""Ways to have one shape, kept apart: each run is counted, and runs, on the nodes that it asks for.
+"""Kinds of provisioning of one shape, kept apart: each run is counted, and runs, on the nodes that it names.
 
 Kueue compares the selectors and the affinity of a pod with a flavor only by the label keys that this flavor
 has (v0.19.2, flavorassigner.go): a Spot pod would fit the flavor of nodes on demand. Taints of a flavor it

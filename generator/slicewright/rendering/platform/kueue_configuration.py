@@ -57,7 +57,7 @@ def config_map(text: str) -> Object:
 _PLAYED = ("fairSharing", "admissionFairSharing", "resources", "waitForPodsReady")
 """Fields that decide which runs are admitted, and for how long."""
 _NEVER = {"timeout": "87600h"}
-"""Ten years: the Kueue of a test bed always waits for pods, an older release only where it is told to."""
+"""Ten years: the Kueue of a test bed always waits for pods, an older release only if its settings say so."""
 
 
 def simulated(site: ResolvedCluster) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Validate the node pools of a TPUCluster file before anybody runs a command."""
+"""Validate the node pools of a TPUCluster file, before a command creates them."""
 
 from collections import Counter
 from collections.abc import Iterator
