@@ -34,7 +34,7 @@ _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 def is_json(text: str) -> bool:
-    """Tell whether kubectl takes a text for JSON first, whatever its file is called."""
+    """Tell whether kubectl first tries to read a text as JSON, whatever its file is called."""
     return _BRACE.match(text) is not None
 
 
@@ -98,7 +98,7 @@ def tagged(text: str, name: str) -> Scalar:
 
 
 def disputed(text: str, value: Scalar) -> tuple[str, str, str]:
-    """Return id, message and hint of a scalar that YAML 1.2 takes for another value than kubectl does."""
+    """Return id, message and hint of a scalar that YAML 1.2 reads as another value than kubectl."""
     ident = "YAML007"
     try:
         if read_plain(text) == value:  # kustomize alone may differ

@@ -49,7 +49,7 @@ def type_hint(schema: Mapping[str, Any], types: list[str], path: Path, value: An
         return f"write {name}{_required_form(required)}"
     if types == ["array"] and (required := schema.get("items", {}).get("required", ())):
         return f"write {name}[{_required_form(required)}]"
-    if types == ["integer"] and low is not None:
+    if types == ["integer"] and low is not None and low > -(2**31):
         return f"write an integer, {low} or more"
     if _is_quantity(schema):
         return QUANTITY

@@ -1,4 +1,4 @@
-"""Checks a document against the JSON Schema of its kind: fast where it is right, helpful where it is not."""
+"""Checks a document against the JSON Schema of its kind: fast if it is right, helpful if it is not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
 }
-"""Words that choose a way only together with a name, and what to write."""
+"""Kinds of provisioning that need a name, and what to write."""
 _TRIED = {
     "name": ("queueName", "write metadata: {name: VALUE}"),
     "namespace": ("queueName", "write metadata: {namespace: VALUE}"),
@@ -114,7 +114,7 @@ class Schemas:
         return schema
 
     def problems(self, name: str, data: Any) -> Iterator[Problem]:
-        """Yield everything that a schema has against some data, with paths and no places yet.
+        """Yield the problems that a schema finds in some data, with paths and no places yet.
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
         the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported
@@ -240,7 +240,7 @@ def _missing(key: str) -> str:
 
 
 def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:
-    """Return what to write in place of a key that people try; '' where its field is not known either.
+    """Return what to write in place of a key that people try; '' if its field is not known either.
 
     A field that the mapping has already is not written again: its value changes.
     """

@@ -122,7 +122,7 @@ def read_repository(
 ) -> Repository:
     """Return the repository that some input files make; its problems are complete, never raised.
 
-    Documents that are `changed` are read as they are there.
+    Documents in `changed` replace those of the files.
     """
     problems: list[Problem] = []
     documents: list[tpudefaults.Defaults] = []

@@ -48,14 +48,14 @@ def _integer(value: str) -> int | None:
 
 
 def _to_queued(resource: Resource) -> Path:
-    """Return the way to what an object queues: a CronJob queues its Jobs, others themselves."""
+    """Return the path to what Kueue queues: the Jobs of a CronJob, else the object itself."""
     if resource.kind == "CronJob":
         return "spec", "jobTemplate"
     return ()
 
 
 def queue_label(resource: Resource) -> tuple[Path, str | None]:
-    """Return the queue of what an object queues, with its path."""
+    """Return the path and the value of the queue label that Kueue reads: a CronJob has that of its Jobs."""
     path: Path = (*_to_queued(resource), "metadata", "labels", labels.QUEUE)
     name = at(resource.data, *path)
     return path, name if isinstance(name, str) else None
@@ -103,7 +103,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _of_schedule(resource: Resource) -> Findings:
-    """Find a queue of what makes jobs by a schedule: only a CronJob copies labels, those of `jobTemplate`."""
+    """Find a queue label that scheduled jobs do not get; a CronJob copies the labels of `jobTemplate`."""
     place: Path = ("spec", "jobTemplate", "metadata", "labels", labels.QUEUE)
     copies = resource.kind == "CronJob"
     if copies and at(resource.data, *place) is not None:
@@ -129,7 +129,7 @@ _NO_LABELS = "name the LocalQueue of the namespace default: Kueue gives its labe
 
 @rule("KQ167", {"JobSet", "Job", "CronJob", "RayJob", "TrainJob"}, "warning")
 def _suspended(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find runs that wait for somebody; Kueue itself gives the label of a LocalQueue `default`."""
+    """Find suspended runs that nothing resumes; Kueue itself adds the label of a LocalQueue `default`."""
     path: Path = (*_to_queued(resource), "spec")
     spec = mapping(at(resource.data, *path))
     # KQ133 and KQ150 report labels that are misplaced or misspelt.

@@ -113,7 +113,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW151", _JOBSET)
 def _elsewhere(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find addresses of another pod than the one that serves the port."""
+    """Find addresses that name another pod than the one that serves the port."""
     if not any(_managers(resource)):
         return
     serving: dict[str, list[Pods]] = defaultdict(list)

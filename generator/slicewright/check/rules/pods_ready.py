@@ -28,9 +28,9 @@ _NO_LIMIT = (
 )
 _NEVER = Fraction(0)
 _A_DAYS_WAIT = Fraction(86_400)
-"""A limit that allows for it was chosen knowingly, where Kueue never evicts a run."""
+"""A longer limit counts as intended if Kueue never evicts a run."""
 _ENOUGH = 3600
-"""Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
+"""Nodes of flex-start may take an hour and more; a longer timeout counts as intended."""
 
 
 def _timeout(objects: ObjectSet) -> Fraction | None:
@@ -138,7 +138,7 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def elastic_slices(resource: Resource) -> Path:
-    """Return the way to the number of slices that an elastic Pathways can do without; empty for others."""
+    """Return the path to the number of slices that an elastic Pathways can spare; empty for others."""
     path: Path = ("spec", "controller", "elasticSlices")
     if resource.kind == "PathwaysJob":
         return path if (number(at(resource.data, *path)) or 0) > 0 else ()

@@ -1,4 +1,4 @@
-"""Random losses of slices: a rate and a seed of a TPUCluster become moments, equal on every machine."""
+"""Random losses of slices: a rate and a seed of a TPUCluster become times, equal on every machine."""
 
 import itertools
 import math
