@@ -230,7 +230,7 @@ def _arrival_name(number: int) -> str:
 def _arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Object:
     """Return a JobSet that asks for slices of a plan's shape at the priority that a fault names.
 
-    `labels` are those of the run that it shall preempt; its queue is among them.
+    `labels` are those of the run that it must preempt; its queue is among them.
     """
     shape = plan.shape
     chips = {TPU: str(shape.chips_per_host)}

@@ -75,7 +75,7 @@ class SliceLosses:
         self._timers.at(next(life), partial(self._go_on, life), is_background=True)
 
     def _life(self, node_pool: NodePool, losses: Losses, index: int) -> Iterator[float]:
-        """Yield when a slice is lost and when it returns; do it when the next moment is asked for."""
+        """Yield when a slice is lost and when it returns; do it when the caller requests the next moment."""
         kind = replace(FAULT_KINDS["SliceLoss"], name=losses.kind)
         for at, back in losses.of_slice(index):
             yield at

@@ -55,7 +55,7 @@ class FaultKind(Struct, frozen=True):
     check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
     """Yield the problems of the fault of this number that are known before the rehearsal."""
     inject: Callable[[Any], tuple[tuple[float, Callable[[], None]], ...]]
-    """Inject the fault of an Injection; return what it does later, and after how many seconds."""
+    """Inject the fault of an Injection; return later steps with their delays. The model never calls it."""
     duration: str | None = None
     """Default duration; None is permanent."""
     needs_pods: bool = True
