@@ -3,32 +3,45 @@
 import pytest
 from tests.conftest import Repo
 
+from slicewright.kubernetes.types import Object
 from slicewright.testbed.bed import Bed
 
 from . import kit
 from .kit import play, run, spec
 
+SPEED = 20.0
+OWN = 20 * SPEED
+"""What the time of the controllers adds at most."""
 POOLS = """
     pools:
     - {name: p16, tpu: v5litepod-16, slices: 1}
     - {name: p8, tpu: v5litepod-8, slices: 1}
     - {name: p32, tpu: v5litepod-32, slices: 1}
     - {name: v4, tpu: v4-16, slices: 1}
+    clusterQueues:
+    - name: cq
+      quota: [{pool: p16}, {pool: p8}, {pool: p32}, {pool: v4}]
+      localQueues: [{name: q, namespace: default}]
 """
 RESTART = "failurePolicy: {maxRestarts: 0, onHostMaintenance: Restart}"
 EARLY = "failurePolicy: {maxRestarts: 2, restartOnExitCodes: [75]}"
 
 
+def _restarting(entry: Object) -> Object:
+    (span,) = [span for span in entry["states"] if span["state"] == "restarting"]
+    return dict(span)
+
+
 def faulty(fault: str, expect: str = "[]") -> str:
     """Return the rehearsal block of a run with one fault."""
-    return f"rehearsal: {{duration: 10m, faults: [{fault}], expect: {expect}}}"
+    return f"rehearsal: {{duration: 5m, faults: [{fault}], expect: {expect}}}"
 
 
 @pytest.mark.ci
 def test_run_outlives_a_repair_and_a_maintenance_and_early_failures(bed: Bed, empty: Repo) -> None:
     """Each waits until its slice is back; a program that fails in two starts has two restarts, not three."""
-    repair = "{kind: NodeRepair, at: 1m, host: 2, duration: 20m}"
-    notice = "{kind: Maintenance, at: 1m, scope: NodePool, notice: 5m, duration: 20m}"
+    repair = "{kind: NodeRepair, at: 1m, host: 2, duration: 10m}"
+    notice = "{kind: Maintenance, at: 1m, scope: NodePool, notice: 2m, duration: 10m}"
     twice = "{kind: ContainerFailure, at: 1m, exitCode: 75, times: 2}"
     often = "{kind: ContainerFailure, at: 1m, exitCode: 75, times: 3}"
     lines = {
@@ -39,23 +52,19 @@ def test_run_outlives_a_repair_and_a_maintenance_and_early_failures(bed: Bed, em
     }
     empty.cluster(spec=POOLS)
     for name, (tpu, rest) in lines.items():
-        empty.workload(name, spec(rest, tpu=tpu))
+        empty.workload(name, spec(f"queueName: q\n{rest}", tpu=tpu))
     record = play(bed, empty, speed=SPEED)
     found = {name: run(record, name) for name in lines}
-    hit = {name: entry["states"][2] for name, entry in found.items() if name in ("repaired", "maintained")}
+    hit = {name: _restarting(found[name]) for name in ("repaired", "maintained")}
 
     assert [] == record["problems"]
     assert {"repaired": ("finished", 1), "maintained": ("finished", 1), "twice": ("finished", 2),
             "often": ("failed", 2)} == {
         name: (entry["outcome"], entry["restarts"]) for name, entry in found.items()
     }  # fmt: skip
-    assert 4 + 1 + 2 == len(kit.faults(record))
-    for name, at in {"repaired": 60.0, "maintained": 360.0}.items():
+    assert [] == [entry["evictions"] for entry in found.values() if entry["evictions"]]
+    assert 1 + 1 + 2 + 3 == len(kit.faults(record))
+    for name, at in {"repaired": 60.0, "maintained": 180.0}.items():
         since = hit[name]["start"] - found[name]["started"]
-        assert ("restarting", True) == (hit[name]["state"], at <= since <= at + OWN)
-        assert 1200.0 - SPEED <= hit[name]["end"] - hit[name]["start"] <= 1200.0 + OWN
-
-
-SPEED = 20.0
-OWN = 20 * SPEED
-"""What the time of the controllers adds at most."""
+        assert at - SPEED <= since <= at + OWN
+        assert 600.0 - SPEED <= hit[name]["end"] - hit[name]["start"] <= 600.0 + OWN
