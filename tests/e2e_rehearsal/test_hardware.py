@@ -68,3 +68,28 @@ def test_run_outlives_a_repair_and_a_maintenance_and_early_failures(bed: Bed, em
         since = hit[name]["start"] - found[name]["started"]
         assert at - SPEED <= since <= at + OWN
         assert 600.0 - SPEED <= hit[name]["end"] - hit[name]["start"] <= 600.0 + OWN
+
+
+@pytest.mark.workflow
+def test_run_with_a_maintenance_rule_outlives_days_of_terminations(bed: Bed, empty: Repo) -> None:
+    """Five of its hosts end in a day on average; a run with the defaults of JobSet ends with the first."""
+    losses = "kind: HostTermination, rate: 1.25/d, duration: 15m"
+    empty.cluster(
+        spec=f"""
+        pools: [{{name: p16, tpu: v5litepod-16}}, {{name: v4, tpu: v4-32}}]
+        rehearsal: {{losses: [{{pool: p16, {losses}}}, {{pool: v4, {losses}}}]}}
+        """
+    )
+    times = "duration: 2d, checkpointEvery: 1h, startupSeconds: 300"
+    empty.workload("kept", spec(f"{RESTART}\nrehearsal: {{{times}}}", tpu="v5litepod-16"))
+    rest = f"rehearsal: {{{times}, expect: [{{finishes: false}}]}}"
+    empty.workload("plain", spec(rest, tpu="v4-32"))
+    record = play(bed, empty, speed=3 * SPEED)
+    kept, plain = run(record, "kept"), run(record, "plain")
+    hits = [fault.partition(" ")[0] for fault in kit.faults(record)]
+
+    assert [] == [problem for problem in record["problems"] if problem["severity"] == "error"]
+    assert ("finished", "failed") == (kept["outcome"], plain["outcome"])
+    assert hits.count("default/kept") == kept["restarts"] > 5
+    assert 1 == hits.count("default/plain")
+    assert kept["delay"] < kept["restarts"] * (3600 + 900 + 300 + 3 * OWN)
