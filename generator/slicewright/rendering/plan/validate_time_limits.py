@@ -10,6 +10,7 @@ from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.kubernetes.quantity import seconds, without_days
 from slicewright.rendering.plan.placement import FLEX_START_SECONDS, life_of
+from slicewright.rendering.plan.resilience import survives_host_loss
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, node_life
 from slicewright.rendering.plan.validate_workload import MAX_INT32
 from slicewright.rendering.plan.ways import fits
@@ -41,7 +42,7 @@ def time_limit_problems(workload: Workload, shape: Shape, site: ResolvedCluster)
     if workload.provisioning.type == "FlexStartQueued":
         allowed, hint = 0, "let it save checkpoints, and run it in parts with slicewright rerun"
         message += ", and Kueue then ends the run"
-    elif policy.on_host_maintenance == "Restart":
+    elif policy.on_host_maintenance == "Restart" or survives_host_loss(workload.resilience):
         allowed = MAX_INT32
     if again * each > allowed:
         if whole <= FLEX_START_SECONDS[1] or not any(way.is_flex_start for way in workload.ways):
