@@ -49,27 +49,36 @@ def retries_in_place(workload: Workload) -> int:
 
 def resilience_problems(workload: Workload) -> Iterator[Problem]:
     """Yield a problem for each field that `resilience` decides itself, and for empty ranges of exit codes."""
-    resilience, policy, source = workload.resilience, workload.failure_policy, workload.source
+    resilience, source = workload.resilience, workload.source
     if resilience is None:
         return
     yield from empty_ranges(workload, "resilience", "retryExitCodes")
     if workload.pathways is not None and workload.pathways.headless and resilience.retry_exit_codes:
         message = "a headless Pathways run has no program that ends with an exit code"
         yield source.problem("FIELD001", (*_FIELD, "retryExitCodes"), message, "leave it out", key=True)
-    if resilience.host_loss == "Count":
-        return
-    decided = {
-        ("failurePolicy", "onHostMaintenance"): policy.on_host_maintenance is not None,
-        ("failurePolicy", "restartOnExitCodes"): bool(policy.restart_on_exit_codes),
-        ("failurePolicy", "restartStrategy"): policy.restart_strategy == "InPlaceRestart",
-        ("backoffLimit",): workload.backoff_limit is not None and workload.api == "JobSet",
-    }
-    for names, is_set in decided.items():
-        if is_set:
-            field = ".".join(names)
-            message = f"{field} cannot be combined with resilience, which decides when a Job fails"
-            hint = f"leave {field} out, or write resilience: {{hostLoss: Count}}"
-            yield source.problem("FIELD001", ("spec", *names), message, hint, key=True)
+    yield from _decided(workload, resilience)
+
+
+def _decided(workload: Workload, resilience: Resilience) -> Iterator[Problem]:
+    """Yield the fields that decide when a Job fails, where `resilience` does."""
+    policy, counts = workload.failure_policy, resilience.host_loss == "Count"
+    way = "write resilience: {hostLoss: Count}"
+    found: dict[tuple[str, ...], str] = {}
+    if not counts and workload.backoff_limit is not None and workload.api == "JobSet":
+        found["backoffLimit",] = way
+    if not counts and policy.restart_strategy == "InPlaceRestart":
+        found["failurePolicy", "restartStrategy"] = way
+    # Rules for pods on both sides: a JobSet cannot tell whose rule failed a Job.
+    if not counts or resilience.retry_exit_codes:
+        way += " without retryExitCodes" if resilience.retry_exit_codes else ""
+        if policy.on_host_maintenance:
+            found["failurePolicy", "onHostMaintenance"] = way
+        if policy.restart_on_exit_codes:
+            found["failurePolicy", "restartOnExitCodes"] = way
+    for names, instead in found.items():
+        name, path = ".".join(names), ("spec", *names)
+        message = f"{name} cannot be combined with resilience, which decides when a Job fails"
+        yield workload.source.problem("FIELD001", path, message, f"leave {name} out, or {instead}", key=True)
 
 
 def empty_ranges(workload: Workload, holder: str, field: str) -> Iterator[Problem]:
