@@ -1,8 +1,9 @@
 """Rules of MEGASCALE_* and JAX_* that are written by hand, against the slices and names of a run."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from slicewright.document.document import is_unfinished
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _NUM_SLICES, _SLICE_ID = "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID"
 _NUM_PROCESSES, _PROCESS_ID = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
@@ -108,7 +109,7 @@ def _slices(resource: Resource, pods: Pods) -> int:
 
 @rule("TPU169", _KINDS)
 def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
-    seen: dict[int, str] = {}
+    seen: list[tuple[str, Sequence[int]]] = []
     total = sum(pods.replicas for pods in resource.pods if pods.asks_for_tpu)
     for pods, own in _of_slices(resource, objects):
         path, literal, numbers = own.of(_SLICE_ID)
@@ -116,10 +117,12 @@ def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
         if not numbers or limit == 1:
             continue
         most = limit if is_written or limit else total
-        value = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        value = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
         hint = _hint(resource, "job-index")
         each = "write another number for each slice, from 0" if is_written else hint
-        others = [seen[one] for one in numbers if seen.setdefault(one, pods.name) != pods.name]
+        near = (name for name, some in seen if some[0] <= numbers[-1] and numbers[0] <= some[-1])
+        others = [name for name in near if name != pods.name]
+        seen.append((pods.name, numbers))
         if is_written and pods.replicas > 1:
             yield Finding(path, f"all {pods.replicas} slices have {_SLICE_ID} {value}", hint)
         elif most is not None and numbers[-1] >= most:
@@ -136,6 +139,8 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
         if _hosts(resource, pods, own) > 1:
             for name, counts in _COORDINATORS.items():
                 path, value, _ = own.of(name)
+                if not value:
+                    continue
                 reason = stranger(value, resource, objects, by_hand=counts in own.names)
                 has_chips = (_place(value.partition(".")[0], resource) or ("", True, True))[2]
                 # The head of Pathways is a coordinator without chips; that of JAX may be any process.
@@ -144,10 +149,10 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
                 if reason:
                     yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
             path, value, _ = own.of(_HOSTNAMES)
-            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in value.split(",")}
+            addresses = value.split(",") if value not in ("", "localhost") else []
+            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in addresses}
             for address, reason in islice(filter(all, reasons.items()), 1):
-                if value != "localhost":
-                    yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
+                yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
 
 
 def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
@@ -166,7 +171,8 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
         return "each host takes itself for the first one"
     place = _place(name, resource)
     if place is None:
-        others = (other for kind in sorted(_KINDS) for other in objects.widest.of_kind(kind))
+        starts = {name.rsplit("-", numbers)[0] for numbers in (1, 2)}
+        others = (other for start in starts for other in _runs(objects.widest).get(start, ()))
         is_known = any(True for _ in objects.widest.named("Service", name, ""))
         is_known |= by_hand and any(_place(name, other) for other in others)
         return (
@@ -182,12 +188,27 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
     return "" if is_first or by_hand else "it must be the first host of the first slice"
 
 
+def _start(resource: Resource, pods: Pods) -> str:
+    """Return how the names of pods begin, before their numbers."""
+    return f"{resource.server_name}-{pods.name}" if resource.kind == "JobSet" else resource.server_name
+
+
+@once
+def _runs(objects: ObjectSet) -> dict[str, list[Resource]]:
+    """Return the runs by how the names of their pods begin."""
+    runs: dict[str, list[Resource]] = defaultdict(list)
+    for run in chain(*map(objects.of_kind, sorted(_KINDS))):
+        for pods in run.pods:
+            runs[_start(run, pods)].append(run)
+    return runs
+
+
 def _place(name: str, resource: Resource) -> tuple[str, bool, bool] | None:
     """Return the subdomain of a pod of a run, whether it is the first of the first Job, and has chips."""
     for pods in resource.pods:
-        start, domain = f"{resource.server_name}-", text(pods.spec.get("subdomain"))
+        start, domain = f"{_start(resource, pods)}-", text(pods.spec.get("subdomain"))
         if resource.kind == "JobSet":
-            start, domain = f"{start}{pods.name}-", domain_of(resource)
+            domain = domain_of(resource)
         numbers = [digits(part) for part in name.removeprefix(start).split("-")]
         most = [pods.replicas, pods.pods_per_job][-len(numbers) :]
         is_whole = name.startswith(start) and len(numbers) == 1 + (resource.kind == "JobSet")
