@@ -12,10 +12,10 @@ from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _SHELL = re.compile(r"(?:.*/)?(?:bash|sh|dash|ash)")
 _READS_SCRIPT = re.compile(r"-[a-z]*c")
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[$<>]\([^)]*\)""")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[$<>]\(+[^()]*\)""")
 _HANDLED = re.compile(r"\b(?:exec|trap|tini|dumb-init)\b")
 _OWN = "cd|done|echo|esac|exit|export|false|fi|printf|return|set|true|unset|wait"
-_CHILD = re.compile(rf"""[^"'`]*[<>|&][^"'`]*|\s*(?:[(:\[}}]|(?:{_OWN})\b)[^"'`]*""")
+_CHILD = re.compile(rf"""[^"'`<>|&]*[<>|&][^"'`]*|\s*(?:[(:\[}}]|(?:{_OWN})\b)[^"'`]*""")
 """A command that bash does not become: it has a pipe or a redirection, or is one of the shell itself."""
 _GRACE = 30
 """The seconds before SIGKILL where nothing is written."""
