@@ -670,6 +670,7 @@ def test_a_name_that_another_file_has_is_refused(repo: Repo) -> None:
         ("replicas: 1", "replicas: true", "SCHEMA003"),
         ("command: [bash, -c, python train.py]", "command: python", "SCHEMA003"),
         ("restartPolicy: Never", "restartPolicies: Never", "SCHEMA004"),
+        ("      spec:\n        parallelism", "      metadata: true\n      spec:\n        parallelism", "SCHEMA003"),
     ],
 )
 def test_what_the_next_render_refuses_is_not_imported(repo: Repo, old: str, new: str, expected: str) -> None:
