@@ -68,7 +68,7 @@ def _broken(draw: st.DrawFn) -> dict[str, Any]:
     return dict(data)
 
 
-_WRONG = (True, None, -1, 2**40, 1e28, "1e99", [True], [[True]], {"a": True})
+_WRONG = (True, None, -1, 2**40, 1e28, "1e99", "1e-99", [True], [[True]], {"a": True})
 
 
 @pytest.mark.ci

@@ -16,7 +16,7 @@ from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.kubernetes.quantity import canonical
+from slicewright.kubernetes.quantity import written
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import PodSet, add
@@ -218,8 +218,7 @@ def _holder(quota: Resource, objects: ObjectSet) -> str:
 
 def _entry(key: str, value: Fraction) -> str:
     """Return an amount as a manifest has it."""
-    number = canonical(str(value.numerator)) if value.denominator == 1 else canonical(f"{value * 1000}m")
-    return f'{key}: "{number}"'
+    return f'{key}: "{written(value)}"'
 
 
 def _plain(key: str) -> str:
