@@ -1,11 +1,12 @@
 """Rules never fail on data that nobody has checked."""
 
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.check.rules.kit import FIXTURES, run, site_of
+from tests.check.rules.kit import ALL, FIXTURES, objects_of, run, site_of
 from tests.properties import share
 
 from slicewright.check.rules.every import RULES
@@ -91,6 +92,24 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
                 run(ObjectSet([item], catalogue(), site))
             except Exception as error:  # noqa: BLE001 - whatever a rule raises
                 pytest.fail(f"{item.kind} with {wrong!r} at {path}: {error!r}")
+
+
+_AMOUNT = re.compile(
+    r"""((?:cpu|memory|storage|/tpu|nominalQuota|\w+ingLimit)["']?: *)["']?[0-9]\w*["']?(?=[\s,}])"""
+)
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+@pytest.mark.untraced
+@pytest.mark.parametrize("amount", ["1e999", "1e-999"])
+def test_no_rule_fails_on_amounts_of_any_size(amount: str) -> None:
+    """All amounts of a fixture at once are as large, or as small, as a quantity can be written."""
+    for fixture in ALL:
+        try:
+            run(objects_of(_AMOUNT.sub(rf'\1"{amount}"', fixture.text)))
+        except (OverflowError, TypeError, ValueError, ZeroDivisionError) as error:
+            pytest.fail(f"{fixture}: {error!r}")
 
 
 @pytest.mark.slow

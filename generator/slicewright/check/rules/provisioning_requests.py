@@ -1,7 +1,6 @@
 """Rules of ProvisioningRequests: what GKE's autoscaler can provision for a run that waits in a queue."""
 
 from collections import Counter
-from math import ceil
 
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules.fit import LABEL, Asked, asked
@@ -27,7 +26,7 @@ def _one_node_pool(resource: Resource, objects: ObjectSet) -> Findings:
     choices = [choice.flavors for choice in ask.choices if TPU in choice.requests]
     requested = [name for flavors in choices for name in flavors if name in queued]
     chips = _chips(ask, objects)
-    slices = sum(ceil(chips[shape] / shape.chips) for shape in chips if _is_node_pool(shape, objects))
+    slices = sum(-(-chips[shape] // shape.chips) for shape in chips if _is_node_pool(shape, objects))
     if requested and slices > 1:
         is_certain = any(queued.issuperset(flavors) for flavors in choices if flavors)
         message = f"the run needs {counted(slices, 'slice')} of flavor '{requested[0]}', but GKE provisions "
