@@ -139,7 +139,7 @@ _STANDARD = frozenset(
 _SIZE = re.compile(r"\bsize\s*\(")
 """The library counts bytes of a text, the API server its characters."""
 _LONGEST = 4_000
-"""Characters of a rule: the library ends the process on one of some ten thousand terms."""
+"""Longest rule, in characters: the library ends the process on one of about ten thousand terms."""
 _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
@@ -174,7 +174,7 @@ def _is_computable(rule: str) -> bool:
 def keeps(rule: str, value: Any) -> bool | None:
     """Tell whether a value keeps a rule; None if the library cannot tell.
 
-    A rule that reads a missing field, a missing element or a division by zero fails, as in the API server.
+    A rule fails at a missing field, a missing element or a division by zero, as in the API server.
     The API server compares numbers of two types by the types in the schema; the library does not have them.
     """
     program, functions = _program(rule), _functions(rule)
@@ -217,7 +217,7 @@ def _cost(values: list[Any]) -> int:
 
 
 def _below(value: Any, fields: str) -> list[Any]:
-    """Return all values of the part of an object to which `.a.b` leads, as far as it is there."""
+    """Return all values below the field `.a.b` of an object; none if it is missing."""
     for name in fields.split(".")[1:]:
         if isinstance(value, dict) and name in value:
             value = value[name]

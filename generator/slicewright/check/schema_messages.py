@@ -168,9 +168,9 @@ _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then 
 
 
 def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> Problem:
-    """Return the problem of an object without a schema: an error where its apiVersion or kind is wrong.
+    """Return the problem of an object without a schema: an error if its apiVersion or kind is wrong.
 
-    It is a note where another release of Kubernetes may serve it, or where the kind may be that of a CRD.
+    It is a note if another release of Kubernetes may serve it, or if the kind may be that of a CRD.
     """
     api_version = str(resource.data["apiVersion"])
     gone = removed.get((api_version, resource.kind)) or removed.get((api_version, ""))

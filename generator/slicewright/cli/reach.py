@@ -124,7 +124,7 @@ def clusters_of(
 
 
 def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:
-    """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
+    """Return the connections to some clusters; end the command if one fails. Raises Refused."""
     clusters = list(names)
     if not clusters:
         hint = "slicewright import cluster writes one from a live cluster"

@@ -32,7 +32,7 @@ def tagged(text: str, name: str) -> Scalar:
 
 
 def disputed(text: str, value: Scalar) -> tuple[str, str, str]:
-    """Return id, message and hint of a scalar that YAML 1.2 takes for another value than kubectl does."""
+    """Return id, message and hint of a scalar that YAML 1.2 reads as another value than kubectl."""
     ident = "YAML007"
     try:
         if read_plain(text) == value:  # kustomize alone may differ

@@ -17,7 +17,7 @@ _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
 def is_json(text: str) -> bool:
-    """Tell whether kubectl takes a text for JSON first, whatever its file is called."""
+    """Tell whether kubectl first tries to read a text as JSON, whatever its file is called."""
     return _BRACE.match(text) is not None
 
 

@@ -32,7 +32,7 @@ def _trees(text: str) -> dict[int, Node]:
 
 
 Kind = tuple[str, str, str]
-"""Group, kind and namespace; the last is empty where none is written."""
+"""Group, kind and namespace; the last is empty if none is written."""
 _APART = re.compile(r"^---.*\n", re.MULTILINE)
 _WORDS = re.compile(r"^(apiVersion|kind): ['\"]?([^\s'\"]+)", re.MULTILINE)
 _WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: ['\"]?([^\s'\"]+)", re.MULTILINE)

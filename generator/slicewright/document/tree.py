@@ -37,7 +37,7 @@ class Node(Struct):
     place: tuple[int, int] = (0, 0)
     """Line and column, both from 1."""
     style: str = ""
-    """Of a scalar: its quote, `|`, `>`, or empty where it is plain."""
+    """Of a scalar: its quote, `|`, `>`, or empty if it is plain."""
     flow: bool = True
     """Whether it is in brackets or a scalar, so that it ends with its last character."""
     is_list: bool = False
@@ -52,7 +52,7 @@ class Node(Struct):
         return self.children[index] if isinstance(index, int) and index < len(self.children) else None
 
     def at(self, path: Path) -> Node | None:
-        """Return the node at a path; None where nothing is written there."""
+        """Return the node at a path; None if nothing is written there."""
         node: Node | None = self
         for name in path:
             child = node.child(name) if node else None

@@ -1,4 +1,4 @@
-"""Checks a document against the JSON Schema of its kind: fast where it is right, helpful where it is not.
+"""Checks a document against the JSON Schema of its kind: fast if it is right, helpful if it is not.
 
 A hint says what to write instead of a value that the schema refuses: a form, a limit, or an example.
 """
@@ -62,7 +62,7 @@ def type_hint(schema: Mapping[str, Any], types: list[str], path: Path, value: An
         return f"write {name}{_required_form(required)}"
     if types == ["array"] and (required := schema.get("items", {}).get("required", ())):
         return f"write {name}[{_required_form(required)}]"
-    if types == ["integer"] and low is not None:
+    if types == ["integer"] and low is not None and low > -(2**31):
         return f"write an integer, {low} or more"
     if _is_quantity(schema):
         return QUANTITY
@@ -171,7 +171,7 @@ _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
 }
-"""Words that choose a way only together with a name, and what to write."""
+"""Kinds of provisioning that need a name, and what to write."""
 _TRIED = {
     "name": ("queueName", "write metadata: {name: VALUE}"),
     "namespace": ("queueName", "write metadata: {namespace: VALUE}"),
@@ -248,7 +248,7 @@ class Schemas:
         return schema
 
     def problems(self, name: str, data: Any) -> Iterator[Problem]:
-        """Yield everything that a schema has against some data, with paths and no places yet.
+        """Yield the problems that a schema finds in some data, with paths and no places yet.
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
         the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported
@@ -364,7 +364,7 @@ def _missing(key: str) -> str:
 
 
 def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:
-    """Return what to write in place of a key that people try; '' where its field is not known either.
+    """Return what to write in place of a key that people try; '' if its field is not known either.
 
     A field that the mapping has already is not written again: its value changes.
     """

@@ -10,7 +10,7 @@ from slicewright.kueue.quota_read import configuration
 from slicewright.objects import ObjectSet, Resource
 
 _NOT_MANAGED = frozenset({"kube-system", KUEUE_NAMESPACE})
-"""The namespaces that managedJobsNamespaceSelector leaves out where nobody writes one."""
+"""The namespaces that the default managedJobsNamespaceSelector excludes."""
 _PATHWAYS = "jobset.x-k8s.io/jobset"
 """Kueue manages the JobSet that the operator makes of a PathwaysJob."""
 

@@ -47,7 +47,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ, *, exact: bool =
     number, is taken from PATH where the pinned one is missing.
 
     A program that a variable names must fit: nothing else is tried. Wheels and the cache are trusted, because
-    only what has built and asked a program puts it there. Other versions in wheels and on PATH are skipped.
+    a build puts a program there only after a check. Other versions in wheels and on PATH are skipped.
     """
     oldest = "" if exact else versions().get(f"{tool.name}Oldest", "")
     wanted = f"{tool.name} {oldest} or a newer {oldest.partition('.')[0]}" if oldest else tool.title

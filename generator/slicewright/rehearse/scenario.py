@@ -48,7 +48,7 @@ class Load(Struct, frozen=True):
     """By each name that a profile may write."""
 
     def parts(self, repetition: int = 0) -> tuple[tuple[ScenarioPart, ...], tuple[Problem, ...]]:
-        """Return what arrives in a repetition, in order, and what speaks against it.
+        """Return what arrives in a repetition, in order, and the problems of that.
 
         Each repetition has a seed of its own.
         """

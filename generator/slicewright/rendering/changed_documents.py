@@ -21,7 +21,7 @@ _RANGE = re.compile(r"(?P<sign>[+-]?)(?P<first>[0-9]{1,9})\.\.(?P<second>[+-]?)(
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "'\""
 _RANGE_FORM = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"
 MOST_VALUES = 50
-"""Values of one sweep: each is played."""
+"""Limit for the values of one sweep: each is a rehearsal."""
 
 
 class ChangeError(Exception):
@@ -40,7 +40,7 @@ class Change(Struct, frozen=True):
     way: tuple[str, ...]
     """Keys, and the names of elements of lists: `pools`, `standing`, `slices`."""
     value: Any
-    """A YAML value; None removes what is there."""
+    """A YAML value; None removes the present value."""
     is_relative: bool = False
     """Whether the value is added to the number that is in effect."""
 
@@ -95,7 +95,7 @@ def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
 
 
 def _values(text: str) -> tuple[Change, ...]:
-    """Return a change for each number of a range, both ends of which have a sign or none; else one."""
+    """Return a change for each number of a range whose ends both have a sign or both none; else one."""
     path, value = _sides(text)
     limits = _RANGE.fullmatch(value)
     if limits is None:

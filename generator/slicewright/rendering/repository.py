@@ -127,7 +127,7 @@ def read_repository(
 ) -> Repository:
     """Return the repository that some input files make; its problems are complete, never raised.
 
-    Documents that are `changed` are read as they are there.
+    Documents in `changed` replace those of the files.
     """
     problems: list[Problem] = []
     documents: list[tpudefaults.Defaults] = []

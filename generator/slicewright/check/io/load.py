@@ -105,7 +105,7 @@ class Loaded(Struct, frozen=True):
     """Name and text of the hand-written kustomizations that a folder is built from, and of the patches and
     configurations that they name, for rules about them."""
     passed_by: tuple[PassedBy, ...] = ()
-    """What nobody named and of which nothing is checked."""
+    """Files that the user did not name and of which nothing is checked."""
     instead: tuple[Unit, ...] = ()
     """The plain files of a kustomization that does not build, which are checked one by one."""
     files: tuple[str, ...] = ()

@@ -79,4 +79,4 @@ FITS = (
     *rules_of(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads, provisioning_requests),
     *(references_kueue.local_queue, references_kueue.not_handled),
 )
-"""Rules of what keeps a run from its quota or its nodes: of its queue, its namespace and its cluster."""
+"""Rules of a run's queue, namespace and cluster, which can keep it from its quota or its nodes."""

@@ -48,7 +48,7 @@ def _integer(value: str) -> int | None:
 
 
 def queue_label(resource: Resource) -> tuple[Path, str | None]:
-    """Return the queue of what an object queues, with its path: a CronJob queues its Jobs."""
+    """Return the path and the value of the queue label that Kueue reads: a CronJob has that of its Jobs."""
     of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
     path: Path = (*of_job, "metadata", "labels", labels.QUEUE)
     name = at(resource.data, *path)
@@ -97,7 +97,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _of_schedule(resource: Resource) -> Findings:
-    """Find a queue of what makes jobs by a schedule: only a CronJob copies labels, those of `jobTemplate`."""
+    """Find a queue label that scheduled jobs do not get; a CronJob copies the labels of `jobTemplate`."""
     place: Path = ("spec", "jobTemplate", "metadata", "labels", labels.QUEUE)
     copies = resource.kind == "CronJob"
     if copies and at(resource.data, *place) is not None:
@@ -123,7 +123,7 @@ _NO_LABELS = "name the LocalQueue of the namespace default: Kueue gives its labe
 
 @rule("KQ167", {"JobSet", "Job", "CronJob", "RayJob", "TrainJob"}, "warning")
 def _suspended(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find runs that wait for somebody; Kueue itself gives the label of a LocalQueue `default`."""
+    """Find suspended runs that nothing resumes; Kueue itself adds the label of a LocalQueue `default`."""
     of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
     spec = mapping(at(resource.data, *of_job, "spec"))
     # KQ133 and KQ150 report labels that are misplaced or misspelt.

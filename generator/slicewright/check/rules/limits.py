@@ -38,12 +38,12 @@ Table = dict[str, Field]
 
 
 def ways(pattern: str) -> list[Way]:
-    """Return the ways that `a|b.*.c` means: to c of each entry of a and of b."""
+    """Return the paths that `a|b.*.c` means: to c of each entry of a and of b."""
     return list(product(*(part.split("|") for part in pattern.split("."))))
 
 
 def table(rows: Mapping[str, Test]) -> Table:
-    """Return the tests of patterns of ways as a tree: an object is walked once for all of them."""
+    """Return the tests of path patterns as a tree: an object is walked once for all of them."""
     root = Field()
     for pattern, test in rows.items():
         for way in ways(pattern):

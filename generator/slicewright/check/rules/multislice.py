@@ -1,9 +1,8 @@
 """Rules of MEGASCALE_* and JAX_* that are written by hand, against the slices and names of a run."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 
 from msgspec import Struct
 
@@ -15,7 +14,7 @@ from slicewright.document.document import is_unfinished
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _NUM_SLICES, _SLICE_ID = "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID"
 _NUM_PROCESSES, _PROCESS_ID = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
@@ -40,7 +39,7 @@ class _Written(Struct, frozen=True):
     """All variables that are set."""
 
     def of(self, name: str) -> tuple[Path, str, Sequence[int]]:
-        """Return place and value of a variable; empty where it is not known."""
+        """Return place and value of a variable; empty if it is not known."""
         return self.known.get(name, ((), "", ()))
 
 
@@ -99,7 +98,7 @@ def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _slices(resource: Resource, pods: Pods) -> int:
-    """Return how many slices the pods of a template are; those of a Ray group are hosts."""
+    """Return the number of slices of a pod template: Jobs, or the hosts of a Ray group; 0 if it is scaled."""
     if resource.kind in _KINDS:
         return pods.replicas
     group = mapping(at(resource.data, *pods.path[:-1]))
@@ -139,8 +138,6 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
         if _hosts(resource, pods, own) > 1:
             for name, counts in _COORDINATORS.items():
                 path, value, _ = own.of(name)
-                if not value:
-                    continue
                 reason = stranger(value, resource, objects, by_hand=counts in own.names)
                 has_chips = (_place(value.partition(".")[0], resource) or ("", True, True))[2]
                 # The head of Pathways is a coordinator without chips; that of JAX may be any process.
@@ -149,10 +146,11 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
                 if reason:
                     yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
             path, value, _ = own.of(_HOSTNAMES)
-            addresses = value.split(",") if value not in ("", "localhost") else []
+            addresses = value.split(",") if value else []
             reasons = {one: stranger(one, resource, objects, by_hand=True) for one in addresses}
             for address, reason in islice(filter(all, reasons.items()), 1):
-                yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
+                if value != "localhost":
+                    yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
 
 
 def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
@@ -165,19 +163,18 @@ def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
 
 
 def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: bool) -> str:
-    """Return why an address is not that of the first host of a run; '' where it is, or nobody knows."""
+    """Return why an address is not that of the first host of a run; '' if it is, or if that is unknown."""
     name, subdomain, namespace = [*address.partition(":")[0].split("."), "", ""][:3]
     if name in ("localhost", "127") and not (name == "localhost" and subdomain):
-        return "each host takes itself for the first one"
+        return "each host treats itself as the first one"
     place = _place(name, resource)
     if place is None:
-        starts = {name.rsplit("-", numbers)[0] for numbers in (1, 2)}
-        others = (other for start in starts for other in _runs(objects.widest).get(start, ()))
-        is_known = any(True for _ in objects.widest.named("Service", name, ""))
-        is_known |= by_hand and any(_place(name, other) for other in others)
-        return (
-            "no pod of the run has this name" if _POD.fullmatch(name) and subdomain and not is_known else ""
-        )
+        if not subdomain or not _POD.fullmatch(name) or any(objects.widest.named("Service", name, "")):
+            return ""
+        starts = accumulate(name.split("-"), "{}-{}".format)  # the name of a pod begins with that of its run
+        others = (objects.widest.named(kind, start, "") for start in starts for kind in _KINDS)
+        is_known = by_hand and any(_place(name, other) for other in chain.from_iterable(others))
+        return "" if is_known else "no pod of the run has this name"
     domain, is_first, _ = place
     if subdomain != domain:
         return (
@@ -188,27 +185,12 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
     return "" if is_first or by_hand else "it must be the first host of the first slice"
 
 
-def _start(resource: Resource, pods: Pods) -> str:
-    """Return how the names of pods begin, before their numbers."""
-    return f"{resource.server_name}-{pods.name}" if resource.kind == "JobSet" else resource.server_name
-
-
-@once
-def _runs(objects: ObjectSet) -> dict[str, list[Resource]]:
-    """Return the runs by how the names of their pods begin."""
-    runs: dict[str, list[Resource]] = defaultdict(list)
-    for run in chain(*map(objects.of_kind, sorted(_KINDS))):
-        for pods in run.pods:
-            runs[_start(run, pods)].append(run)
-    return runs
-
-
 def _place(name: str, resource: Resource) -> tuple[str, bool, bool] | None:
-    """Return the subdomain of a pod of a run, whether it is the first of the first Job, and has chips."""
+    """Return a pod's subdomain, whether it is the first of the first Job, and whether it requests chips."""
     for pods in resource.pods:
-        start, domain = f"{_start(resource, pods)}-", text(pods.spec.get("subdomain"))
+        start, domain = f"{resource.server_name}-", text(pods.spec.get("subdomain"))
         if resource.kind == "JobSet":
-            domain = domain_of(resource)
+            start, domain = f"{start}{pods.name}-", domain_of(resource)
         numbers = [digits(part) for part in name.removeprefix(start).split("-")]
         most = [pods.replicas, pods.pods_per_job][-len(numbers) :]
         is_whole = name.startswith(start) and len(numbers) == 1 + (resource.kind == "JobSet")

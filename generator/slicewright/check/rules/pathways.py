@@ -123,7 +123,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW151", _JOBSET)
 def _elsewhere(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find addresses of another pod than the one that serves the port."""
+    """Find addresses that name another pod than the one that serves the port."""
     if not any(_managers(resource)):
         return
     serving: dict[str, list[Pods]] = defaultdict(list)
@@ -270,7 +270,7 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def elastic_slices(resource: Resource) -> Path:
-    """Return the way to the number of slices that an elastic Pathways can do without; empty for others."""
+    """Return the path to the number of slices that an elastic Pathways can spare; empty for others."""
     path: Path = ("spec", "controller", "elasticSlices")
     if resource.kind == "PathwaysJob":
         return path if (number(at(resource.data, *path)) or 0) > 0 else ()

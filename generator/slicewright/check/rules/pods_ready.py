@@ -30,9 +30,9 @@ _NO_LIMIT = (
 )
 _NEVER = Fraction(0)
 _A_DAYS_WAIT = Fraction(86_400)
-"""A limit that allows for it was chosen knowingly, where Kueue never evicts a run."""
+"""A longer limit counts as intended if Kueue never evicts a run."""
 _ENOUGH = 3600
-"""Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
+"""Nodes of flex-start may take an hour and more; a longer timeout counts as intended."""
 
 
 def _timeout(objects: ObjectSet) -> Fraction | None:

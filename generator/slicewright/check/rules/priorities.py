@@ -73,7 +73,7 @@ def _priority(name: str, objects: ObjectSet) -> Priority:
 
 @rule("JS154", {"JobSet"})
 def _negative(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find pods for which JobSet writes a label that is not valid: their priority, with a minus."""
+    """Find pods with a negative priority, from which JobSet makes an invalid label."""
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
         value = _priority(name, objects)

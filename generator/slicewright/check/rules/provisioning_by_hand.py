@@ -23,12 +23,12 @@ _REQUEST = "ProvisioningRequest"
 _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
-"""Before the names of both annotations; the second one is deprecated."""
+"""Prefixes of both annotations; the second one is deprecated."""
 _RUNS = POD_KINDS - {"PodTemplate"}
 
 
 def _beside(kind: str, resource: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the objects of a kind in the namespace of another."""
+    """Return the objects of a kind in the namespace of an object."""
     own = resource.namespace or "default"
     return [other for other in objects.of_kind(kind) if (other.namespace or "default") == own]
 
@@ -38,7 +38,7 @@ def _templates(
 ) -> Iterator[tuple[Path, int, str, Pods | None, list[str]]]:
     """Yield (path, count, name of the PodTemplate, its pods, names of all) for each pod set of a request.
 
-    Where a name is wrong and there is one PodTemplate, its pods are meant.
+    If the name is wrong and only one PodTemplate exists, its pods are used.
     """
     known = _beside("PodTemplate", request, objects)
     names = [template.name for template in known]
@@ -87,7 +87,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ170", _RUNS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find pods for the nodes of a request that do not consume it, or consume one that is not there."""
+    """Find pods for the nodes of a request that do not consume it, or consume one that does not exist."""
     requests = _beside(_REQUEST, resource, objects)
     if not requests:
         return
@@ -140,7 +140,7 @@ def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:
-    """Tell whether the nodes of pods come by a ProvisioningRequest, one of Kueue's or of a person."""
+    """Tell whether a ProvisioningRequest provisions the nodes of pods, be it Kueue's or a person's."""
     if resource.kind == "PodTemplate":
         return any(
             text(at(pod_set, "podTemplateRef", "name")) == resource.name

@@ -1,6 +1,6 @@
 """Rules of references between workloads and Kueue.
 
-A reference to a kind of which there is no object is not reported.
+If no object of a kind is known, references to the kind are not reported.
 """
 
 from collections.abc import Iterator
@@ -198,7 +198,7 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ172", {"ClusterQueue", "LocalQueue"} | QUEUED_KINDS, "warning")
 def held(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find queues that admit nothing although runs wait in them; those of a file at the run."""
+    """Find queues that admit nothing although runs wait in them; for a TPUCluster, the runs."""
     if resource.kind in QUEUED_KINDS:
         for policy in _declared_policies(resource, objects):
             if policy in _STOPS:

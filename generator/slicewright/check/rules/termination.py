@@ -16,9 +16,9 @@ _QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[$<>]\(+[^()]*\)""")
 _HANDLED = re.compile(r"\b(?:exec|trap|tini|dumb-init)\b")
 _OWN = "cd|done|echo|esac|exit|export|false|fi|printf|return|set|true|unset|wait"
 _CHILD = re.compile(rf"""[^"'`<>|&]*[<>|&][^"'`]*|\s*(?:[(:\[}}]|(?:{_OWN})\b)[^"'`]*""")
-"""A command that bash does not become: it has a pipe or a redirection, or is one of the shell itself."""
+"""A command for which bash stays as its parent: with a pipe or a redirection, or a builtin."""
 _GRACE = 30
-"""The seconds before SIGKILL where nothing is written."""
+"""The default seconds between SIGTERM and SIGKILL."""
 
 
 def _script(container: dict[str, Any]) -> tuple[Path, str]:
@@ -31,7 +31,7 @@ def _script(container: dict[str, Any]) -> tuple[Path, str]:
 
 
 def _stays(script: str) -> bool:
-    """Tell whether the shell surely waits for its last command; bash becomes a simple one."""
+    """Tell whether the shell surely waits for its last command; bash replaces itself with a simple one."""
     lines = (line.strip("; ") for line in script.replace("\\\n", " ").splitlines())
     last = [line for line in lines if line and not line.startswith("#")][-1:]
     command = re.split("&&|;", _QUOTED.sub("_", "".join(last)))[-1]

@@ -30,7 +30,7 @@ class Variable(Struct, frozen=True):
     is_written: bool = False
     """Whether the value is at its path, and not in a ConfigMap or in a script."""
     is_only: bool = False
-    """Whether it is the only one of its container."""
+    """Whether its list in the container has no other variable."""
 
     @property
     def removal(self) -> Fix | None:

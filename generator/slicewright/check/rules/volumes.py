@@ -63,7 +63,7 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
 
 
 def _hosts(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
-    """Return on how many nodes pods run for sure: those that use all chips of a host have one each."""
+    """Return the least number of nodes of some pods: those that use all chips of a host have one each."""
     number = pods.count
     if resource.kind in ("Deployment", "LeaderWorkerSet", "ReplicaSet"):
         number *= count(at(resource.data, "spec", "replicas"))
@@ -109,7 +109,7 @@ def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
 
 @once
 def _first_users(objects: ObjectSet) -> dict[str, Resource]:
-    """Return the first run that mounts each claim on a whole node, by what REF166 calls the claim."""
+    """Return the first run that mounts each claim on whole nodes, by the claim's name in messages."""
     users: dict[str, Resource] = {}
     for resource in objects.all:
         for pods in resource.pods:
@@ -120,7 +120,7 @@ def _first_users(objects: ObjectSet) -> dict[str, Resource]:
 
 
 def _instead(mount: _Mount, *, may_wait: bool) -> str:
-    """Say what several hosts can mount; a claim of each pod only where it `may wait` for the pod."""
+    """Return what several hosts can mount: also a claim for each pod, if the volume `may_wait` for it."""
     bucket = f"csi: {{driver: {FUSE_DRIVER}, volumeAttributes: {{bucketName: BUCKET}}}}"
     fuse = f'{{name: {mount.name}, {bucket}}} and the annotation {FUSE}: "true" of the pods'
     ways = [f"share a bucket with the volume {fuse}"]
@@ -136,7 +136,7 @@ def _instead(mount: _Mount, *, may_wait: bool) -> str:
 
 @rule("REF167", {"PersistentVolumeClaim"})
 def _disk(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find claims of disks that ask for writing from several nodes; only raw blocks have that."""
+    """Find claims of disks that several nodes would write; only raw block volumes allow that."""
     spec = mapping(resource.data.get("spec"))
     name = text(spec.get("storageClassName"))
     if "ReadWriteMany" not in _modes(spec) or spec.get("volumeMode") == "Block":

@@ -1,4 +1,4 @@
-"""Random losses of slices: a rate and a seed of a TPUCluster become moments, equal on every machine."""
+"""Random losses of slices: a rate and a seed of a TPUCluster become times, equal on every machine."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 from slicewright.rendering.plan.ways import fits
 
 _SELDOM = 0.01
-"""The share of attempts that make progress below which a run is taken to make none."""
+"""If a smaller share of its attempts makes progress, a run counts as making none."""
 
 
 class Losses(Struct, frozen=True):

@@ -34,7 +34,7 @@ from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology
 _FUSE_ON_HOST = (1, 33, 3)
 """The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
 _MESSAGE_PATTERNS = (0, 10, 0)
-"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
+"""The first release of JobSet with `onJobFailureMessagePatterns`."""
 
 
 class Decision(Struct, frozen=True):
@@ -175,8 +175,8 @@ def _is_exclusive(workload: Workload, shape: Shape) -> bool:
 def _head_pool(workload: Workload, cluster: Cluster) -> str:
     """Return where the head of Pathways runs: on the pool that it names, else on the only CPU pool.
 
-    '' leaves it to the scheduler: where the head shares the workers' hosts, says itself on which nodes it
-    runs, or has no pool or several to choose from.
+    '' leaves it to the scheduler: the head shares the workers' hosts, selects its nodes itself, or has no
+    pool or several to choose from.
     """
     runtime = workload.pathways
     if runtime is None or runtime.deployment_mode != "default":

@@ -51,7 +51,8 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
     for name in (f"{main}-{copy + 1}" for copy in range(count)):
         if name in taken:
             message = f"the pod would have two containers '{name}'"
-            yield workload.source.problem("FIELD001", path, message, "give yours another name", key=True)
+            hint = "give your container another name"
+            yield workload.source.problem("FIELD001", path, message, hint, key=True)
     if workload.pathways is not None:
         message, hint = "a Pathways worker has only one container", "leave containersPerHost out"
         yield workload.source.problem("FIELD001", path, message, hint, key=True)
