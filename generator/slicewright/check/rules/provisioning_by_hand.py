@@ -136,7 +136,7 @@ def _is_consumed(request: Resource, objects: ObjectSet) -> bool:
 def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
     """Tell whether pods of a run in the namespace of another object consume a request."""
     is_near = (resource.namespace or "default") == (beside.namespace or "default")
-    return is_near and any(_consumed(pods) == name for pods in resource.pods)
+    return is_near and resource.kind in _RUNS and any(_consumed(pods) == name for pods in resource.pods)
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:
