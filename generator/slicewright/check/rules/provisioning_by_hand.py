@@ -24,7 +24,8 @@ _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
 """Prefixes of both annotations; the second one is deprecated."""
-_RUNS = POD_KINDS - {"PodTemplate"}
+POD_MAKERS = POD_KINDS - {"PodTemplate"}
+"""Kinds of which pods are made: those of a PodTemplate are only described."""
 
 
 def _beside(kind: str, resource: Resource, objects: ObjectSet) -> list[Resource]:
@@ -85,7 +86,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*path, "count"), message, hint, fix)
 
 
-@rule("KQ170", _RUNS, "warning")
+@rule("KQ170", POD_MAKERS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods for the nodes of a request that do not consume it, or consume one that does not exist."""
     requests = _beside(_REQUEST, resource, objects)
@@ -136,7 +137,7 @@ def _is_consumed(request: Resource, objects: ObjectSet) -> bool:
 def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
     """Tell whether pods of a run in the namespace of another object consume a request."""
     is_near = (resource.namespace or "default") == (beside.namespace or "default")
-    return is_near and resource.kind in _RUNS and any(_consumed(pods) == name for pods in resource.pods)
+    return is_near and resource.kind in POD_MAKERS and any(_consumed(pods) == name for pods in resource.pods)
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:

@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_by_hand import is_behind_request
+from slicewright.check.rules.provisioning_by_hand import POD_MAKERS, is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
-from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
@@ -76,7 +75,7 @@ def _modes(spec: dict[str, Any]) -> frozenset[str]:
     return frozenset(mode for _, mode in words(spec.get("accessModes")))
 
 
-@rule("REF166", POD_KINDS)
+@rule("REF166", POD_MAKERS)
 def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
     """Find claims of one node, or of one pod, that pods on several hosts mount."""
     hosts: dict[str, int] = {}
@@ -113,7 +112,7 @@ def _first_users(objects: ObjectSet) -> dict[str, Resource]:
     users: dict[str, Resource] = {}
     for resource in objects.all:
         for pods in resource.pods:
-            if resource.kind in POD_KINDS and _hosts(resource, pods, objects):
+            if resource.kind in POD_MAKERS and _hosts(resource, pods, objects):
                 for mount in _mounts(resource, pods, objects):
                     users.setdefault(mount.subject, resource)
     return users
