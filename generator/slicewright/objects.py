@@ -240,8 +240,10 @@ class ObjectSet:
         """Return the objects that a reference may mean: one of a cluster, all of the name in a scope.
 
         Those in the file `near` hide others. If a namespace is not written, an overlay, a tool or an
-        option of kubectl may set any. A name with placeholders means what it can become.
+        option of kubectl may set any. A name with placeholders means what it can become; no name means none.
         """
+        if not name:
+            return ()
         if self.is_cluster:
             resource = self.find(kind, name, namespace)
             return () if resource is None else (resource,)

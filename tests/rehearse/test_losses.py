@@ -7,15 +7,12 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from tests.conftest import Repo
 from tests.rendering.platform import kit as platform
 from tests.words import places
 
 from slicewright.kubernetes.types import Object
-from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.losses import Losses, losses_of, validate_losses
-from slicewright.rehearse.scenario import scenarios
 from slicewright.rehearse.slice_losses import SliceLosses
 from slicewright.testbed.nodes import Capacity, NodePool
 
@@ -88,38 +85,6 @@ def test_losses_that_cannot_be_used_are_told() -> None:
         "clusters/c1.yaml:12:57: REH027\n"
         "clusters/c1.yaml:13:14: REH027\n"
     ) == places("".join(f"{problem.text()}\n" for problem in problems))
-
-
-CLUSTER = """
-pools: [{name: tpus, tpu: v5litepod-8, slices: 4, provisioning: Spot}]
-rehearsal:
-  losses: [{pool: tpus, rate: 8/d, duration: 40m}]
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "hints"),
-    [
-        ("rehearsal: {duration: 40h}", ["write a checkpointEvery of 3h00m or less"]),
-        ("slices: 3\nrehearsal: {duration: 40h, checkpointEvery: 5h}",
-         ["write a checkpointEvery of 1h00m or less"]),
-        ("rehearsal: {duration: 1h, startupSeconds: 86400}",
-         ["its startup of 1d00h alone takes longer: write a lower rate of losses"]),
-        ("rehearsal: {duration: 40h, checkpointEvery: 3h}", []),
-        ("slices: 3\nrehearsal: {duration: 40h, checkpointEvery: 1h}", []),
-        ("rehearsal: {duration: 3h}", []),
-    ],
-)  # fmt: skip
-def test_run_that_cannot_make_progress_is_warned_of(empty: Repo, more: str, hints: list[str]) -> None:
-    """A run that needs its slices for longer than they exist has a warning, which the hint removes."""
-    empty.cluster(spec=CLUSTER)
-    empty.workload(
-        "a", f"clusters: [c1]\ntpu: v5litepod-8\nprovisioning: Spot\ncontainer: {{image: x:1}}\n{more}"
-    )
-    empty.run("render")
-    (found,), _ = scenarios(read_checkout(empty.root), ["c1"])
-
-    assert [("REH028", hint) for hint in hints] == [(note.id, note.hint) for note in found.notes]
 
 
 class Setup:

@@ -16,12 +16,12 @@ from logging import NullHandler, getLogger
 from operator import itemgetter
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from slicewright.check.cel_fields import read_by
 from slicewright.document import json_patch as patch
 from slicewright.document.document import MAX_VALUES, values_in
-from slicewright.kubernetes.fields import text, without_nulls
+from slicewright.kubernetes.fields import mapping, text, without_nulls
+from slicewright.kubernetes.kinds import EACH
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
 
@@ -93,9 +93,7 @@ def _values_at(value: Any, keys: patch.Keys, path: Path = ()) -> Iterator[tuple[
     if not keys:
         yield path, value
     elif keys[0] == "*":
-        pairs = (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        )
+        pairs = enumerate(value) if isinstance(value, list) else mapping(value).items()
         for key, element in pairs:
             yield from _values_at(element, keys[1:], (*path, key))
     elif isinstance(value, dict) and keys[0] in value:
@@ -246,8 +244,55 @@ def _loops(rule: str) -> tuple[int, int, tuple[str, ...]]:
     weight += bool(loops and _WALKS.search(rule)) + (compares and has_inner) + 2 * joins
     reads = len(_SELF.findall(flat)) if has_inner or compares or joins else 0
     starts = {loop.start(1) for loop in loops}
-    named = _SELF.finditer(flat, loops[0].end()) if loops else ()
+    inside = loops[0].end() if loops else len(flat)
+    named = _SELF.finditer(flat, inside)
     return weight, reads, tuple(found[1] for found in named if found.start() not in starts)
+
+
+_MACRO = r"(?:all|exists|exists_one|map|filter)\s*\("
+_CHAIN = re.compile(
+    rf"(?<![\w.])(\w+)((?:\s*\.\s*(?!{_MACRO})\w+)*)(?:(\s*\()|\s*\.\s*({_MACRO})\s*(\w+)\s*,)?"
+)
+"""A name, the fields below it, and what follows: a call of the last one, or a loop with its variable."""
+
+
+class Fields(Struct):
+    """What a rule reads of a value: all of it, or some fields; `*` stands for each element of a list.
+
+    To give the library a value takes far longer than to evaluate a rule.
+    """
+
+    whole: bool = False
+    below: dict[str, "Fields"] = field(default_factory=dict)
+
+    def part_of(self, value: Any) -> Any:
+        """Return a value without the fields that are not read; a loop over a mapping reads all of it."""
+        if self.whole:
+            return value
+        each = self.below.get(EACH)
+        if each and isinstance(value, list):
+            return [each.part_of(element) for element in value]
+        if not each and isinstance(value, dict):
+            return {name: part.part_of(value[name]) for name, part in self.below.items() if name in value}
+        return value
+
+
+@cache
+def read_by(rule: str) -> Fields:
+    """Return what a rule without comments reads of `self`: all of what no loop takes apart."""
+    root = Fields()
+    known = {"self": [root]}
+    for name, chain, call, loop, variable in _CHAIN.findall(rule):
+        keys = re.findall(r"\w+", chain)
+        places = known.get(name, [])
+        for key in keys[:-1] if call else keys:
+            places = [place.below.setdefault(key, Fields()) for place in places]
+        if loop:
+            known.setdefault(variable, []).extend(place.below.setdefault(EACH, Fields()) for place in places)
+        if not loop or loop.startswith("filter"):
+            for place in places:
+                place.whole = True
+    return root
 
 
 @cache

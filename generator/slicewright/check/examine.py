@@ -16,6 +16,7 @@ from slicewright.check.selection import ALL, Selection, is_below
 from slicewright.check.suppress import inputs, may_suppress, suppress
 from slicewright.check.unfinished import SAMPLES, filled, independent, note, own_samples, placeholders_in
 from slicewright.check.units import Checked, Read, is_input
+from slicewright.intent.validate import SCHEMA_OF
 from slicewright.kubernetes.labels import OURS
 from slicewright.kubernetes.problem import Problem, errors, in_order, tally
 from slicewright.objects import Resource
@@ -288,10 +289,6 @@ def _unsuppressed(
 
 def _input_problems(resource: Resource, beside: Surroundings) -> Iterator[Problem]:
     """Yield the problems of a document of our own input formats."""
-    # 60 ms, and few files that are checked hold one.
-    from slicewright.rendering.platform.kueue_configuration import validate_configuration  # noqa: PLC0415
-    from slicewright.rendering.repository import SCHEMA_OF  # noqa: PLC0415
-
     schema = SCHEMA_OF.get(resource.kind)
     if schema is None:
         yield resource.problem("IN007", ("kind",), f"unknown kind '{resource.kind}' of {OURS}")
@@ -299,6 +296,10 @@ def _input_problems(resource: Resource, beside: Surroundings) -> Iterator[Proble
     schemas = beside.input_schemas()
     refused = list(schemas.problems(schema, resource.data))
     if resource.kind == "TPUCluster" and not refused:
+        from slicewright.rendering.platform.kueue_configuration import (  # noqa: PLC0415 - 40 ms, for few files
+            validate_configuration,
+        )
+
         refused += validate_configuration(resource.data["spec"], schemas)
     for problem in refused:
         yield resource.placed(problem)

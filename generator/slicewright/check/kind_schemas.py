@@ -167,12 +167,6 @@ class KindChecks(Struct, frozen=True, dict=True):
         """The warning of the API server; empty for a version that stays."""
         return str(self._beside.get("deprecated", ""))
 
-    @cached_property
-    def is_namespaced(self) -> bool | None:
-        """Whether objects of the kind have a namespace; None if the schema does not say."""
-        scope = self._beside.get("scope")
-        return None if scope is None else scope == "Namespaced"
-
 
 class KindSchemas:
     """The schemas of all kinds; each is read and compiled at its first use."""

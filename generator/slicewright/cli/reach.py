@@ -19,7 +19,7 @@ from slicewright.cluster.status.run_status import Status, status
 from slicewright.diff.io import git
 from slicewright.diff.object_changes import read_one
 from slicewright.diff.tree_version import Objects
-from slicewright.home import home
+from slicewright.environ import home
 from slicewright.kubernetes.problem import Problem, did_you_mean
 from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import Checkout

@@ -9,7 +9,7 @@ from typing import IO, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
-from slicewright.home import NoHomeError
+from slicewright.environ import NoHomeError
 from slicewright.kubernetes.problem import Problem, by_sweep, errors, foremost, in_order, tallied
 from slicewright.kubernetes.visible import in_json, visible
 

@@ -360,8 +360,9 @@ class _Surroundings:
 
     def as_rendered(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems; for edited frozen runs, with the first changed line that a render finds."""
-        more = self.render_problems() if any(problem.id == "RUN001" for problem in problems) else ()
-        found = {problem.file: problem for problem in more if problem.id == "RUN001"}
+        if all(problem.id != "RUN001" for problem in problems):
+            return tuple(problems)
+        found = {problem.file: problem for problem in self.render_problems() if problem.id == "RUN001"}
         return tuple(
             found.get(problem.file, problem) if problem.id == "RUN001" else problem for problem in problems
         )

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from slicewright.document.document import MAX_DEPTH, MAX_VALUES, Document
-from slicewright.document.parts import paired
+from slicewright.document.kubectl import paired
 from slicewright.document.tree import Node, trees
 from slicewright.document.yaml_reader import read_documents, read_manifests
 

@@ -20,8 +20,7 @@ from msgspec import Struct
 from yaml._yaml import CParser
 
 from slicewright.document.document import MAX_DEPTH, MAX_VALUES
-from slicewright.document.kubectl import OF_YAML, tagged
-from slicewright.document.parts import parts_of
+from slicewright.document.kubectl import OF_YAML, parts_of, tagged
 from slicewright.document.scalar import NotPortableError, Scalar, key_of, read_kubernetes
 from slicewright.kubernetes.problem import Path
 

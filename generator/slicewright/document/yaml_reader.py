@@ -13,8 +13,7 @@ from yaml._yaml import CParser
 
 from slicewright.document import scalar
 from slicewright.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, same
-from slicewright.document.kubectl import OF_YAML, disputed, refused_start, tagged
-from slicewright.document.parts import parts_of
+from slicewright.document.kubectl import OF_YAML, disputed, parts_of, refused_start, tagged
 from slicewright.document.syntax import of_character, of_parser, of_template
 from slicewright.kubernetes.problem import Problem, Severity, bounded
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from slicewright.kubernetes.fields import at, count, entries, mapping, number, sequence, text, texts
+from slicewright.kubernetes.fields import at, count, entries, mapping, number, sequence, text, texts, words
 from slicewright.kubernetes.kinds import EACH, MAKERS, PODS_OF, Template, Way
-from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.types import Object
@@ -114,6 +114,11 @@ class Pods(Struct, frozen=True, dict=True):
             if isinstance(resources := container.get("resources"), dict)
         )
 
+    @property
+    def is_tpu(self) -> bool:
+        """Whether the pods request chips, or select the nodes that have them."""
+        return ACCELERATOR in self.selector or TOPOLOGY in self.selector or self.asks_for_tpu
+
     @cached_property
     def parallelism(self) -> int:
         """Pods of one Job that run in parallel; the Job API's default is 1."""
@@ -139,6 +144,16 @@ class Pods(Struct, frozen=True, dict=True):
     def count(self) -> int:
         """How many pods of one Workload Kueue counts."""
         return max(0, self.replicas * self.pods_per_job)
+
+
+def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
+    """Return the flags of a container: name to (index in args, value)."""
+    by_name: dict[str, tuple[int, str]] = {}
+    for index, word in words(container.get("args")):
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            by_name.setdefault(name, (index, value))
+    return by_name
 
 
 def _chips(container: dict[str, Any]) -> int:

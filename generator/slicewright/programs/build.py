@@ -19,7 +19,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
-from slicewright.home import home
+from slicewright.environ import home
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import (
     Found,

@@ -10,9 +10,10 @@ from msgspec import Struct
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source
 from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.validate import SCHEMA_OF
 from slicewright.kubernetes.problem import did_you_mean
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.repository import SCHEMA_OF, Documents, Repository
+from slicewright.rendering.repository import Documents, Repository
 
 _STEP = re.compile(r"(?:^|\.)([^.\[\]'\"\s]+)|\['([^']+)'\]")
 _PATH = re.compile(f"(?:{_STEP.pattern})+")

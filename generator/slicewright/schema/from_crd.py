@@ -24,6 +24,8 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count, filterfalse
 from typing import Any
 
+from slicewright.kubernetes.fields import mapping
+
 Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -295,7 +297,7 @@ def references(node: Any) -> Iterator[str]:
     """Yield what a schema refers to, at any depth."""
     if isinstance(node, dict) and isinstance(node.get("$ref"), str):
         yield node["$ref"]
-    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+    for value in node if isinstance(node, list) else mapping(node).values():
         yield from references(value)
 
 

@@ -12,6 +12,8 @@ _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PORT = re.compile(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_SUBDOMAIN = 253
+KEY_FORM = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
+VALUE_FORM = "at most 63 letters, digits, '-', '_' and '.'"
 
 
 def against_dns1035(name: str, most: int = MAX_LABEL) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.network_policies import labels_of, selects
-from slicewright.check.rules.tpu_shape import exclusive, is_tpu, multi_host, of_labels
+from slicewright.check.rules.tpu_shape import exclusive, multi_host, of_labels
 from slicewright.check.rules.tpu_slices import exclusive_path
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts
 from slicewright.kubernetes.kinds import JOB_KINDS, TEMPLATE_KINDS
@@ -63,10 +63,10 @@ def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
     """Return (why no node label of this key keeps slices apart, what to write), None if one may."""
     if right := meant_key(key):
         return f"no node has the label '{key}'", f"did you mean '{right}'?"
-    if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
+    if key == HOSTNAME and pods.is_tpu and pods.pods_per_job > 1:
         message = f"exclusive placement puts all {pods.pods_per_job} TPU pods of a Job on one host"
         return f"{message}, but a host has room for one", ""
-    if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
+    if key in _SHARED and pods.is_tpu and pods.replicas > 1:
         message = f"exclusive placement reserves the whole {key} for one of {pods.replicas} slices"
         return f"{message}, so the others find no nodes", ""
     return None

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from slicewright.check.rules.pathways import RUNTIME, flags
+from slicewright.check.rules.pathways import RUNTIME
 from slicewright.check.rules.tpu_shape import exclusive, is_colocated, is_pathways
 from slicewright.kubernetes.fields import at, digits, entries, number, text, texts, words
 from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, JOBSET_NAME, REPLICATED_JOB
-from slicewright.kubernetes.pods import REQUIRED, Pods
+from slicewright.kubernetes.pods import REQUIRED, Pods, flags
 from slicewright.kubernetes.problem import Path, dotted
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule

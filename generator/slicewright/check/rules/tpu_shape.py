@@ -76,11 +76,6 @@ def is_same(pods: Pods, entry: dict[str, Any]) -> bool:
     return entry.get("name") == WORKER_ID and pods.path != () and value.isdecimal()
 
 
-def is_tpu(pods: Pods) -> bool:
-    """Tell whether pods request chips, or select the nodes that have them."""
-    return ACCELERATOR in pods.selector or TOPOLOGY in pods.selector or pods.asks_for_tpu
-
-
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
     """Return the shapes whose hosts have these labels: several if several machine types have the topology."""
     if not is_topology(topology):
@@ -347,7 +342,7 @@ def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
     is_beside = is_pathways(resource) or resource.kind in ("DaemonSet", "PathwaysJob")
     for pods in resource.pods:
-        if not is_tpu(pods) or pods.asks_for_tpu or not pods.containers:
+        if not pods.is_tpu or pods.asks_for_tpu or not pods.containers:
             continue
         if not is_beside:
             path = (*pods.containers[0][0], "resources")

@@ -47,7 +47,7 @@ def blanked(pods: Pods) -> bool:
 def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
     for pods in () if tpu_shape.is_pathways(resource) else resource.pods:
-        if pods.replicas > 1 and tpu_shape.is_tpu(pods) and not blanked(pods):
+        if pods.replicas > 1 and pods.is_tpu and not blanked(pods):
             yield pods
 
 
@@ -155,10 +155,10 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU114", _SLICES, "warning")
 def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
     key = EXCLUSIVE_TOPOLOGY
-    if key not in resource.annotations or not any(tpu_shape.is_tpu(pods) for pods in resource.pods):
+    if key not in resource.annotations or not any(pods.is_tpu for pods in resource.pods):
         return
     for pods in resource.pods:
-        if not tpu_shape.is_tpu(pods) and key not in pods.job_annotations:
+        if not pods.is_tpu and key not in pods.job_annotations:
             message = f"replicatedJob '{pods.name}' has no TPU but would occupy a whole node pool"
             yield Finding(("metadata", "annotations", key), message)
 

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_by_hand import POD_MAKERS, is_behind_request
+from slicewright.check.rules.provisioning_requests import POD_MAKERS, is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
 from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
@@ -48,7 +48,7 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
             spec = {"accessModes": ["ReadWriteOnce"]}
             yield _Mount(name, f"disk '{disk.get('pdName', '')}'", spec, (*path, "gcePersistentDisk"))
         claim, namespace = text(at(volume, "persistentVolumeClaim", "claimName")), resource.namespace
-        others = objects.candidates("PersistentVolumeClaim", claim, namespace, resource.file) if claim else ()
+        others = objects.candidates("PersistentVolumeClaim", claim, namespace, resource.file)
         others = others or tuple(
             other
             for other in objects.beside
@@ -148,7 +148,7 @@ def _disk(resource: Resource, objects: ObjectSet) -> Findings:
     name = text(spec.get("storageClassName"))
     if "ReadWriteMany" not in _modes(spec) or spec.get("volumeMode") == "Block":
         return
-    classes = objects.candidates("StorageClass", name, near=resource.file) if name else ()
+    classes = objects.candidates("StorageClass", name, near=resource.file)
     if any(text(one.data.get("provisioner")) in _DISKS for one in classes) or (
         not classes and name in _DISK_CLASSES
     ):

@@ -16,8 +16,8 @@ from typing import IO
 
 from slicewright.diff.tree_version import TreeVersion
 from slicewright.document.io import decoded, read_file
+from slicewright.environ import which
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs.find import which
 
 _PATIENCE = 120
 """Seconds for one answer of git."""

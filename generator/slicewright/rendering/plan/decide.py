@@ -28,7 +28,6 @@ from slicewright.rendering.plan import placement, validate_workload, validate_wo
 from slicewright.rendering.plan.pathways_plan import pathways_plan
 from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
-from slicewright.rendering.plan.validate_time_limits import time_limit_problems
 from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology, topology_problems
 
 _FUSE_ON_HOST = (1, 33, 3)
@@ -79,7 +78,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
     else:
         problems += validate_workload_pools.problems(workload, shape, site)
         problems += topology_problems(workload, shape, site)
-    problems += time_limit_problems(workload, shape, site)
+    problems += validate_workload.time_limits(workload, shape, site)
     if errors(problems) or errors(decision.problems):
         return None, tuple(problems)
     return plan, tuple(problems)
