@@ -147,7 +147,7 @@ def _flags(container: Object) -> dict[str, str]:
 def _slice_restarts(worker: Pods) -> int | None:
     """Return how often a host of an elastic slice may restart, as the limit of its Job says."""
     limit = number(worker.job.get("backoffLimit"))
-    return None if limit is None else limit // worker.parallelism
+    return None if limit is None else limit // max(1, worker.parallelism)
 
 
 def _custom(kind: str, container: Object, version: str) -> Object:
@@ -312,7 +312,7 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     """Return the fields of a TPUWorkload for the pods on TPU hosts."""
     containers = [entry for _, entry in pods.containers]
     with_chips = [entry for entry in containers if at(entry, "resources", "limits", labels.TPU) is not None]
-    main = with_chips[0] if with_chips else containers[0]
+    main = next(iter(with_chips or containers), {})
     copies = len(with_chips) if shape.chips_per_host % max(1, len(with_chips)) == 0 else 1
     name = text(main.get("name"))
     program, rest = program_of(main)
