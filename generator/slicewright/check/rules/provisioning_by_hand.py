@@ -6,7 +6,7 @@ from slicewright.check.rules.fit import asked
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, number, text
+from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -70,6 +70,12 @@ def _template(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ168", {_REQUEST})
 def _count(resource: Resource, objects: ObjectSet) -> Findings:
+    spec = mapping(resource.data.get("spec"))
+    sets = len(sequence(spec.get("podSets")))
+    if sets > 1 and spec.get("provisioningClassName") == QUEUED_CLASS:
+        hint = "write a request for each slice, with all of its hosts in one pod set"
+        yield Finding(("spec", "podSets"), f"the request has {sets} pod sets, but GKE takes one", hint)
+        return
     for path, count, _, pods, _ in _templates(resource, objects):
         row = shape(pods, objects) if pods else None
         if row is None or not row.multi_host or count in (0, row.hosts):
