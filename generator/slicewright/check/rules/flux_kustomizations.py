@@ -6,6 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from slicewright.check.rules.kustomize_build import KUSTOMIZATIONS
 from slicewright.check.selection import is_flux_kustomization, syncs, tools_of
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, text
@@ -63,7 +64,8 @@ def _variables(objects: ObjectSet) -> list[_Variables]:
 def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
     known = _of_tool(resource, objects)
     policy = (resource.labels | resource.annotations).get(FLUX_SUBSTITUTE, "")
-    if known is None or policy == "disabled" or is_flux_kustomization(resource):
+    # The objects of a kustomization of kustomize are there, too, as Flux gets them.
+    if known is None or policy == "disabled" or resource.kind in KUSTOMIZATIONS:
         return
     env = [entry for _, container in resource.containers for _, entry in entries(container.get("env"))]
     own = {text(entry.get("name")) for entry in env}
