@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, chain, islice
 
 from msgspec import Struct
 
@@ -163,7 +163,8 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
                 if reason:
                     yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
             path, value, _ = own.of(_HOSTNAMES)
-            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in value.split(",")}
+            addresses = value.split(",") if value else []
+            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in addresses}
             for address, reason in islice(filter(all, reasons.items()), 1):
                 if value != "localhost":
                     yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
@@ -187,12 +188,12 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
     if resource.kind == "LeaderWorkerSet" and name.startswith(f"{resource.name}-"):
         return ""
     if place is None:
-        others = (other for kind in sorted(_KINDS) for other in objects.widest.of_kind(kind))
-        is_known = any(True for _ in objects.widest.named("Service", name, ""))
-        is_known |= by_hand and any(_place(name, other) for other in others)
-        return (
-            "no pod of the run has this name" if _POD.fullmatch(name) and subdomain and not is_known else ""
-        )
+        if not subdomain or not _POD.fullmatch(name) or any(objects.widest.named("Service", name, "")):
+            return ""
+        starts = accumulate(name.split("-"), "{}-{}".format)  # the name of a pod begins with that of its run
+        others = (objects.widest.named(kind, start, "") for start in starts for kind in _KINDS)
+        is_known = by_hand and any(_place(name, other) for other in chain.from_iterable(others))
+        return "" if is_known else "no pod of the run has this name"
     domain, is_first, _ = place
     if subdomain != domain:
         return (
