@@ -145,6 +145,9 @@ def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     name, path = resource.labels.get(PRIORITY_CLASS, ""), ("metadata", "labels", PRIORITY_CLASS)
     yield from dangling(resource, objects, "WorkloadPriorityClass", name, path)
+    if objects.has("PriorityClass", name) and not objects.of_kind("WorkloadPriorityClass"):
+        message = f"'{name}' is a PriorityClass, but Kueue needs a WorkloadPriorityClass of this name"
+        yield Finding(path, message, is_certain=objects.is_cluster)
 
 
 @rule("REF109", {"ResourceFlavor"})
