@@ -169,10 +169,8 @@ def _exit_codes(resource: Resource, _objects: ObjectSet) -> Findings:
             codes = _codes(entry)
             own = text(at(entry, "onExitCodes", "containerName"))
             cases = {(name, code) for name in ([own] if own else names) for code in codes}
-            action, message = (
-                text(entry.get("action")),
-                "the rule never applies: earlier rules match the same exit codes",
-            )
+            action = text(entry.get("action"))
+            message = "the rule never applies: earlier rules match the same exit codes"
             if "DisruptionTarget" in repr(entry.get("onPodConditions")):
                 cases = {(name, code) for name in names[: len(pods.containers)] for code in _KILLED}
                 message = "earlier rules match exit codes 137 and 143, with which a node ends a pod"

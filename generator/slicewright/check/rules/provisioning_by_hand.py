@@ -7,7 +7,7 @@ from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
-from slicewright.kubernetes.kinds import POD_KINDS
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS, POD_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     PROVISIONING_REQUEST_DURATION,
@@ -24,7 +24,6 @@ _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
 """Before the names of both annotations; the second one is deprecated."""
-_RUNS = POD_KINDS - {"PodTemplate"}
 
 
 def _beside(kind: str, resource: Resource, objects: ObjectSet) -> list[Resource]:
@@ -91,7 +90,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*path, "count"), message, hint, fix)
 
 
-@rule("KQ170", _RUNS, "warning")
+@rule("KQ170", NAMESPACED_KINDS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods for the nodes of a request that do not consume it, or consume one that is not there."""
     requests = _beside(_REQUEST, resource, objects)
