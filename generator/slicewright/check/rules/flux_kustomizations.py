@@ -81,7 +81,7 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"Flux cannot read {_shown(unread)}, so every sync fails", hint % unread[0])
         if lost := found["lost"]:
             message = f"{who} does not define {_shown(lost)}, so Flux empties it, or since 2.9 fails"
-            others = [name for name in lost if not _is_of_pods(name, own)]
+            others = [name for name in lost if not _is_of_pods(name, own, value)]
             near = nearest(others[0], known.names) if others else []
             first = f"did you mean ${{{near[0]}}}? Otherwise " if near else ""
             define = f", or add {others[0]} to postBuild.substitute of {who}" if others else ""
@@ -112,13 +112,14 @@ def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]
             found["known"][inner] = None
         elif known.is_whole and not _DEFAULT.match(rest):
             found["lost"][name if not rest else inner] = None
-        elif _is_of_pods(name, own) or re.search(rf"(?m)(^|[\s;]){name}(\+?=|\s+in\s)", value):
+        elif _is_of_pods(name, own, value):
             found["replaced"][inner] = None
     return {key: list(inners) for key, inners in found.items()}
 
 
-def _is_of_pods(name: str, own: set[str]) -> bool:
-    return name in own or _OF_PODS.fullmatch(name) is not None
+def _is_of_pods(name: str, own: set[str], script: str) -> bool:
+    is_assigned = re.search(rf"(?m)(^|[\s;]){re.escape(name)}(\+?=|\s+in\s)", script)
+    return bool(name in own or _OF_PODS.fullmatch(name) or is_assigned)
 
 
 def _shown(expressions: Iterable[str]) -> str:
