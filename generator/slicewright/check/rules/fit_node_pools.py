@@ -20,6 +20,7 @@ from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NOD
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted
 from slicewright.kubernetes.scheduler import NodeSelector, node_selector
+from slicewright.kueue import quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _SUB_BLOCK = f"{labels.RESERVATION}subblocks"
@@ -92,6 +93,9 @@ def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
         if slices <= len(some.pools) or some.pools in reported:
             continue
         reported.add(some.pools)
+        known = {name for _, of_pool in quota_read.pools_of(objects.site) for name in of_pool[NODE_POOL]}
+        if known and known.isdisjoint(some.pools):
+            continue  # FIT120 says so
         noun, are = ("pool", "is one slice") if len(some.pools) == 1 else ("pools", "are one slice each")
         message = f"the run has {counted(slices, 'slice')}, but selects only node {noun} "
         message += f"{joined(sorted(some.pools))}, which {are}"
