@@ -27,7 +27,6 @@ _LIBTPU = ("8431", "8471")
 _FIELD = re.compile(r"metadata\.(?:labels|annotations)\['jobset\.sigs\.k8s\.io/([a-z-]+)'\]")
 _POD = re.compile(r".+-[0-9]+")
 _KINDS = frozenset({"JobSet", "Job"})
-_RUNTIMES = frozenset({"ClusterTrainingRuntime", "TrainingRuntime"})
 _BY_GKE = "leave it out: GKE sets what libtpu and JAX need"
 _FROM_LABEL = "write valueFrom: {{fieldRef: {{fieldPath: \"metadata.labels['jobset.sigs.k8s.io/{}']\"}}}}"
 
@@ -78,7 +77,7 @@ def _hint(resource: Resource, label: str) -> str:
     return _FROM_LABEL.format(label) if tpu_shape.is_pathways(resource) else _BY_GKE
 
 
-@rule("TPU168", _KINDS | _RUNTIMES | ray.KINDS)
+@rule("TPU168", _KINDS | {"ClusterTrainingRuntime", "TrainingRuntime"} | ray.KINDS)
 def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
     counts = {id(pods): _slices(resource, pods) for pods in resource.pods if pods.asks_for_tpu}
     total = sum(counts.values())

@@ -35,11 +35,9 @@ def selects(selector: object, labels: Mapping[str, str], group: str = "") -> boo
     maker, own = group.partition(".")[0], texts(at(selector, "matchLabels"))
     expressions = [requirement(one) for _, one in entries(at(selector, "matchExpressions"))]
     expressions += [Requirement(key, "In", (value,)) for key, value in own.items()]
-    return all(
-        one.accepts(labels.get(one.key))
-        or (maker and one.key not in labels and maker in one.key.partition("/")[0])
-        for one in expressions
-    )
+    keys = {one.key for one in expressions if one.key not in labels}
+    unknown = {key for key in keys if maker and maker in key.partition("/")[0]}
+    return all(one.key in unknown or one.accepts(labels.get(one.key)) for one in expressions)
 
 
 def _of_namespace(selector: dict[str, Any], namespace: str) -> bool:

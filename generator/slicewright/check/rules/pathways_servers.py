@@ -85,9 +85,7 @@ class _Head:
         ports = [flags(container).get("--server_port", (0, ""))[1] for container in containers]
         self.served = {port for port in map(digits, ports) if port}
         self.declared = host_ports(pods)
-        self.count = pods.count
-        if resource.kind == "LeaderWorkerSet":
-            self.count *= count(at(resource.data, "spec", "replicas"))
+        self.count = pods.count * count(at(resource.data, "spec", "replicas"))
         run = {JOBSET_NAME: resource.name, REPLICATED_JOB: pods.name}
         self.labels = {**pods.labels, **(run if resource.kind == "JobSet" else {})}
 

@@ -6,7 +6,7 @@ from slicewright.check.rules.fit import asked
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
+from slicewright.kubernetes.fields import at, entries, number, sequence, text
 from slicewright.kubernetes.kinds import NAMESPACED_KINDS, POD_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -69,9 +69,8 @@ def _template(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ168", {_REQUEST})
 def _count(resource: Resource, objects: ObjectSet) -> Findings:
-    spec = mapping(resource.data.get("spec"))
-    sets = len(sequence(spec.get("podSets")))
-    if sets > 1 and spec.get("provisioningClassName") == QUEUED_CLASS:
+    sets = len(sequence(at(resource.data, "spec", "podSets")))
+    if sets > 1 and at(resource.data, "spec", "provisioningClassName") == QUEUED_CLASS:
         hint = "write a request for each slice, with all of its hosts in one pod set"
         yield Finding(("spec", "podSets"), f"the request has {sets} pod sets, but GKE takes one", hint)
         return
