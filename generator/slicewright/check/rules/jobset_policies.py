@@ -75,7 +75,7 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS114", JOBSET)
 def gates(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find what needs feature gates of JobSet; a JobSet that somebody else installs may have them."""
+    """Find fields that need feature gates of JobSet; an installation by other tools may have these."""
     is_certain = objects.is_cluster and (objects.site is None or objects.site.cluster.installs)
     if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
         path: Path = ("spec", "failurePolicy", "restartStrategy")

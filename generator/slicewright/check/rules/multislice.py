@@ -40,7 +40,7 @@ class _Written(Struct, frozen=True):
     """All variables that are set."""
 
     def of(self, name: str) -> tuple[Path, str, Sequence[int]]:
-        """Return place and value of a variable; empty where it is not known."""
+        """Return place and value of a variable; empty if it is not known."""
         return self.known.get(name, ((), "", ()))
 
 
@@ -99,7 +99,7 @@ def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _slices(resource: Resource, pods: Pods) -> int:
-    """Return how many slices the pods of a template are; those of a Ray group are hosts."""
+    """Return the number of slices of a pod template: Jobs, or the hosts of a Ray group; 0 if it is scaled."""
     if pods.job_path:
         return pods.replicas
     group = mapping(at(resource.data, *pods.path[:-1]))
@@ -179,10 +179,10 @@ def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
 
 
 def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: bool) -> str:
-    """Return why an address is not that of the first host of a run; '' where it is, or nobody knows."""
+    """Return why an address is not that of the first host of a run; '' if it is, or if that is unknown."""
     name, subdomain, namespace = [*address.partition(":")[0].split("."), "", ""][:3]
     if name in ("localhost", "127") and not (name == "localhost" and subdomain):
-        return "each host takes itself for the first one"
+        return "each host treats itself as the first one"
     place = _place(name, resource)
     if resource.kind == "LeaderWorkerSet" and name.startswith(f"{resource.name}-"):
         return ""
@@ -204,7 +204,7 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
 
 
 def _place(name: str, resource: Resource) -> tuple[str, bool, bool] | None:
-    """Return the subdomain of a pod of a run, whether it is the first of the first Job, and has chips."""
+    """Return a pod's subdomain, whether it is the first of the first Job, and whether it requests chips."""
     for pods in resource.pods:
         start, domain = f"{resource.server_name}-", text(pods.spec.get("subdomain"))
         if resource.kind == "JobSet":
