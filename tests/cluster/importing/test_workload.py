@@ -258,6 +258,20 @@ def test_pathways_job_is_imported_back() -> None:
     )
 
 
+@pytest.mark.parametrize("slices", [1, 2])
+def test_run_that_survives_lost_hosts_is_imported_back(slices: int) -> None:
+    """A Job that counts the failures of each host has no other limit, rather than the default of 6 pods."""
+    program = {"image": "python:3.12", "command": ["python", "a.py"]}
+    spec = {"tpu": "v6e-16", "slices": slices, "resilience": {}, "sharedMemory": "16Gi", "container": program}
+    check_round_trip(workload(spec))
+
+    item = rendered(workload(spec))
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert found.document["spec"]["backoffLimit"] == 2**31 - 1
+
+
 def test_pathways_job_of_a_script_is_imported_by_its_fields() -> None:
     """Fields of workers and head become fields; what the controller sets or drops anyway is left out."""
     head = {

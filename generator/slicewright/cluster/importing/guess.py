@@ -5,6 +5,7 @@ from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
+from slicewright.cluster.importing.api_defaults import backoff_limit
 from slicewright.cluster.importing.flags import filled
 from slicewright.cluster.importing.node_pools import provisioning_of, tpu_field
 from slicewright.kubernetes import labels
@@ -215,8 +216,6 @@ def pathwaysjob_spec(item: Object, catalogue: Catalogue) -> Object | str:
     }
 
 
-_JOB_BACKOFF = 6
-"""The Job API's default of backoffLimit."""
 RESERVED = (
     labels.GKE_TPU,
     labels.ACCELERATOR_COUNT,
@@ -303,7 +302,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         "tpu": tpu_field(shape),
         "slices": pods.slices if pods.slices != 1 else None,
         "provisioning": way if way != "OnDemand" else None,
-        "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
+        "backoffLimit": backoff_limit(pods.job) if backoff is None else backoff or None,
         "failurePolicy": copied(filled(**policy)),
         **_pod(pods, shape, item["kind"]),
     }
