@@ -246,6 +246,42 @@ def test_places(spec: str, expected: tuple[str, list[str] | None, str, str], tmp
     assert expected == (cluster["location"], cluster.get("node_locations"), found["region"], found["zone"])
 
 
+def test_maintenance() -> None:
+    """Nodes are not upgraded under a run unless the file says so; an exclusion ends where it says."""
+    spec = f"{PLACE}environment: {{}}\npools: [{{name: b, machineType: n2-standard-8}}]\n"
+    ends = "{name: x, scope: NO_UPGRADES, endTime: 2026-02-01T00:00:00Z}"
+    default, written = (
+        terraform_files(site(text))["provision/c1/cluster.tf"].split("  maintenance_policy {\n")[1]
+        for text in (spec, f"{spec}gke: {{maintenanceExclusions: [{ends}]}}")
+    )
+
+    window = (
+        "    recurring_window {\n"
+        '      start_time = "2025-12-01T09:00:00Z"\n'
+        '      end_time   = "2025-12-01T13:00:00Z"\n'
+        '      recurrence = "FREQ=DAILY"\n'
+        "    }\n\n"
+    )
+    assert default.startswith(
+        f"{window}    maintenance_exclusion {{\n"
+        '      exclusion_name = "no-minor-or-node-upgrades"\n'
+        '      start_time     = "2025-12-01T00:00:00Z"\n\n'
+        "      exclusion_options {\n"
+        '        scope             = "NO_MINOR_OR_NODE_UPGRADES"\n'
+        '        end_time_behavior = "UNTIL_END_OF_SUPPORT"\n'
+        "      }\n    }\n  }\n"
+    )
+    assert written.startswith(
+        f"{window}    maintenance_exclusion {{\n"
+        '      exclusion_name = "x"\n'
+        '      start_time     = "2025-12-01T00:00:00Z"\n'
+        '      end_time       = "2026-02-01T00:00:00Z"\n\n'
+        "      exclusion_options {\n"
+        '        scope = "NO_UPGRADES"\n'
+        "      }\n    }\n  }\n"
+    )
+
+
 @pytest.mark.workflow
 def test_version_and_channel(tmp_path: Path) -> None:
     """A version and a release channel of the file are those of the cluster."""

@@ -12,6 +12,7 @@ from slicewright.rendering.platform_tree import provision_files
 
 from .kit import (
     AUTOPILOT,
+    HELD,
     NODE_POOLS,
     PLACE,
     RICH,
@@ -128,6 +129,7 @@ def test_dry_run_changes_nothing(rich: Machine, script: str, *, there: bool) -> 
         rich.has("apis", "compute.googleapis.com", "container.googleapis.com")
         rich.has("node-pools", *NODE_POOLS)
         rich.has("policies", "c1-big", "made-elsewhere")
+        rich.has("exclusion", HELD)
 
     done = rich.run(script, "--dry-run")
 
@@ -254,7 +256,64 @@ def test_cluster(rich: Machine) -> None:
             "--addons=HorizontalPodAutoscaling,HttpLoadBalancing,GcePersistentDiskCsiDriver,GcsFuseCsiDriver "
             "--project=my-project"
         ),
+        (
+            "gcloud container clusters update c1 --location=us-central1 "
+            "--add-maintenance-exclusion-name=no-minor-or-node-upgrades "
+            "--add-maintenance-exclusion-scope=no_minor_or_node_upgrades "
+            "--add-maintenance-exclusion-start=2025-12-01T00:00:00Z "
+            "--add-maintenance-exclusion-until-end-of-support --project=my-project"
+        ),
     ]
+
+
+MAINTENANCE = """
+project: p
+location: us-east5
+gke:
+  maintenanceWindow:
+    startTime: 2026-01-03T02:00:00Z
+    endTime: 2026-01-03T14:00:00Z
+    recurrence: FREQ=WEEKLY;BYDAY=SA,SU
+  maintenanceExclusions: EXCLUSIONS
+pools: [{name: a, tpu: v6e-4, provisioning: FlexStart, nodeConfig: {hostMaintenanceInterval: PERIODIC}}]
+"""
+
+
+def test_maintenance(tmp_path: Path) -> None:
+    """Window, exclusions and host maintenance of the file are set once, with the commands that know them."""
+    written = (
+        "[{name: freeze, scope: NO_UPGRADES, startTime: 2026-01-01T00:00:00Z, endTime: 2026-01-20T00:00:00Z}]"
+    )
+    host = machine(tmp_path, site(MAINTENANCE.replace("EXCLUSIONS", written)))
+    made = [host.run("cluster.sh"), host.run("node-pools.sh")]
+    host.has("window", "2026-01-03T02:00:00Z|2026-01-03T14:00:00Z|FREQ=WEEKLY;BYDAY=SA,SU")
+    again = host.run("cluster.sh")
+
+    start = "gcloud container clusters update c1 --location=us-east5"
+    assert made[0].changes[-2:] == [
+        (
+            f"{start} --maintenance-window-start=2026-01-03T02:00:00Z "
+            "--maintenance-window-end=2026-01-03T14:00:00Z "
+            "--maintenance-window-recurrence=FREQ=WEEKLY;BYDAY=SA,SU --project=p"
+        ),
+        (
+            f"{start} --add-maintenance-exclusion-name=freeze --add-maintenance-exclusion-scope=no_upgrades "
+            "--add-maintenance-exclusion-start=2026-01-01T00:00:00Z "
+            "--add-maintenance-exclusion-end=2026-01-20T00:00:00Z --project=p"
+        ),
+    ]
+    assert made[1].changes[0].startswith("gcloud beta container node-pools create a-0 ")
+    assert "--host-maintenance-interval=PERIODIC" in made[1].changes[0]
+    assert [] == again.changes
+
+
+def test_no_exclusion(tmp_path: Path) -> None:
+    """An empty list of exclusions leaves upgrades to GKE."""
+    host = machine(
+        tmp_path, site("project: p\nlocation: us-east5\ngke: {maintenanceExclusions: []}\npools: []")
+    )
+
+    assert [] == [call for call in host.run("cluster.sh").changes if " update " in call]
 
 
 def test_project_from_the_environment(tmp_path: Path) -> None:
@@ -266,7 +325,7 @@ def test_project_from_the_environment(tmp_path: Path) -> None:
 
     assert (1, []) == (without.code, without.calls)
     assert "PROJECT: is not set: the project of the cluster" in without.err
-    assert done.commands[-1] == (
+    assert done.commands[-2] == (
         "gcloud container clusters create-auto c1 --location=us-west4-a --release-channel=regular "
         "--project=other\\ project\\;\\ echo\\ \\$\\(id\\)"
     )

@@ -11,6 +11,7 @@ from shlex import quote
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import counted
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
+from slicewright.rendering.provision.maintenance import Exclusion, exclusions, window
 from slicewright.rendering.provision.node_pool import NodePool, node_pools
 
 
@@ -33,6 +34,7 @@ def node_pool_flags(pool: NodePool) -> tuple[str, ...]:
         "--service-account": pool.service_account,
         "--scopes": ",".join(pool.scopes),
         "--workload-metadata": pool.workload_metadata,
+        "--host-maintenance-interval": pool.host_maintenance_interval,
     }
     flags = [f"{name}={value}" for name, value in values.items() if value]
     if is_private is not None:
@@ -166,7 +168,20 @@ def _cluster(site: ResolvedCluster) -> str:
     if site.cluster.mode == "Standard":
         purpose += "It has GKE's default pool, for DNS, JobSet, Kueue and other system pods.\n"
     purpose += "USAGE"
-    return _script(site, "cluster.sh", purpose, [f"enable_apis {' '.join(APIS)}\n{make}"])
+    blocks = [f"enable_apis {' '.join(APIS)}\n{make}"]
+    hours = window(site)
+    calls = [_call("maintenance_window", *hours.words)] if hours else []
+    calls += [_call("maintenance_exclusion", item.name, *_exclusion_flags(item)) for item in exclusions(site)]
+    if calls:
+        blocks.append("\n".join(["# when GKE may not upgrade nodes under a run", *calls]))
+    return _script(site, "cluster.sh", purpose, blocks)
+
+
+def _exclusion_flags(exclusion: Exclusion) -> tuple[str, ...]:
+    """Return the flags of `gcloud container clusters update` for a maintenance exclusion."""
+    flag = "--add-maintenance-exclusion"
+    end = f"{flag}-end={exclusion.end_time}" if exclusion.end_time else f"{flag}-until-end-of-support"
+    return f"{flag}-scope={exclusion.scope.lower()}", f"{flag}-start={exclusion.start_time}", end
 
 
 def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
@@ -203,7 +218,13 @@ def _title(pools: list[NodePool]) -> str:
 def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return `verify.sh`; it exits 1 with a table where something differs, and 3 where it cannot see."""
     parts = "its mode is"
-    blocks = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
+    hours, excluded = window(site), exclusions(site)
+    compared = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
+    compared += [_call("compare_window", *hours.words)] if hours else []
+    blocks = ["\n".join(compared)]
+    if excluded:
+        rows = "".join(f"{item.name} {item.scope} {item.ends}\n" for item in excluded)
+        blocks.append(f"compare_exclusions <<'EXCLUSIONS'\n{rows}EXCLUSIONS")
     if pools:
         parts = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
         rows = "".join(f"{' '.join(_columns(pool))}\n" for pool in pools)
@@ -234,6 +255,7 @@ def _columns(pool: NodePool) -> tuple[str, ...]:
         f"{scaling.least}-{scaling.most}" if scaling else "-",
         nodes,
         ",".join(sorted(pool.zones)) or "*",
+        *filter(None, [pool.host_maintenance_interval]),
     )
 
 

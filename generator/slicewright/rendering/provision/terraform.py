@@ -20,6 +20,7 @@ from slicewright.rendering.provision.hcl import (
     Value,
     block,
 )
+from slicewright.rendering.provision.maintenance import maintenance_policy
 from slicewright.rendering.provision.node_pool import NodePool, cluster_zones
 from slicewright.rendering.provision.scripts import reservation_path
 
@@ -98,8 +99,10 @@ def environment(site: ResolvedCluster) -> Environment:
     )
 
 
-GOOGLE = ">= 6.50, < 8"
-"""The google providers; the tests hold every resource against the tables of the first and of a late one."""
+GOOGLE = ">= 7.31, < 8"
+"""The google providers, from one with `end_time_behavior` on.
+
+The tests hold every resource against the tables of the first and of a late one."""
 
 REQUIRED_VERSION = ">= 1.5.0"
 """Terraform or OpenTofu; OpenTofu begins with 1.6."""
@@ -219,7 +222,7 @@ _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke
 """What nodes may do must be settled before there are any, and until there are none."""
 
 
-def cluster_resources(environment: Environment) -> tuple[Item, ...]:
+def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[Item, ...]:
     """Return cluster.tf: a VPC-native cluster with Workload Identity and no node pool of its own."""
     autopilot = environment.autopilot
     body: list[Item] = [
@@ -230,6 +233,7 @@ def cluster_resources(environment: Environment) -> tuple[Item, ...]:
         ),
         block("release_channel", channel=Expression("var.gke_release_channel")),
         block("workload_identity_config", workload_pool=Expression('"${var.project_id}.svc.id.goog"')),
+        maintenance_policy(site),
     ]
     if autopilot:
         nodes = block("auto_provisioning_defaults", service_account=_ACCOUNT, oauth_scopes=OAUTH_SCOPES)
@@ -363,6 +367,7 @@ def _node_config(pool: NodePool) -> Block:
     labels: dict[str, Value] = dict(pool.labels)
     disk_type: Value = pool.boot_disk or None
     disk_size: Value = pool.disk_size_gb
+    interval = pool.host_maintenance_interval
     if pool.shape:
         labels = {"multislice_group_name": Expression("var.multislice_group_name"), **labels}
     else:
@@ -387,6 +392,7 @@ def _node_config(pool: NodePool) -> Block:
             *_reservation(pool),
             block("workload_metadata_config", mode=pool.workload_metadata or "GKE_METADATA"),
             block("shielded_instance_config", enable_secure_boot=True, enable_integrity_monitoring=True),
+            *([block("host_maintenance_policy", maintenance_interval=interval)] if interval else ()),
         ],
     )
 
