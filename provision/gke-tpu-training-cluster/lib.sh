@@ -21,11 +21,16 @@ for option in "$@"; do
   esac
 done
 
-# Prints a command that changes something, and runs it unless --dry-run is given.
-run() {
+# Prints a command.
+show() {
   printf '%q' "$1"
   printf ' %q' "${@:2}"
   echo
+}
+
+# Prints a command that changes something, and runs it unless --dry-run is given.
+run() {
+  show "$@"
   [ "$dry_run" = yes ] || "$@"
 }
 
@@ -109,18 +114,65 @@ maintenance_exclusion() {
     --add-maintenance-exclusion-name="$1" "${@:2}" --project="$PROJECT"
 }
 
+# Lets a service account of Kubernetes act as one of Google: workload_identity NAMESPACE/NAME ADDRESS
+workload_identity() {
+  local members member="serviceAccount:$PROJECT.svc.id.goog[$1]"
+  members=$(ask gcloud iam service-accounts get-iam-policy "$2" --flatten='bindings[].members' \
+    --filter='bindings.role=roles/iam.workloadIdentityUser' --format='value(bindings.members)' --project="$PROJECT")
+  if has "$members" "$member"; then
+    echo "# $1 acts as $2"
+    return
+  fi
+  run gcloud iam service-accounts add-iam-policy-binding "$2" --role=roles/iam.workloadIdentityUser \
+    --member="$member" --condition=None --project="$PROJECT"
+}
+
 # node-pools.sh
 
-# Creates a node pool unless one of that name exists: node_pool NAME FLAG...
+AT_ONCE=10 # node pools, as xpk creates them
+creating=''
+failed=''
+
+# Begins to create a node pool unless one of that name exists: node_pool NAME FLAG...
 node_pool() {
   if has "$node_pools" "$1"; then
     echo "# node pool $1 exists"
     return
   fi
-  local beta='' # only the beta commands have the flag
+  local command beta='' # only the beta commands have the flag
   case " $*" in *' --host-maintenance-interval='*) beta=beta ;; esac
-  run gcloud ${beta:+"$beta"} container node-pools create "$1" --location="$LOCATION" \
-    --cluster="$CLUSTER" "${@:2}" --project="$PROJECT"
+  command=(gcloud ${beta:+"$beta"} container node-pools create "$1" --location="$LOCATION" \
+    --cluster="$CLUSTER" "${@:2}" --project="$PROJECT")
+  show "${command[@]}"
+  [ "$dry_run" = no ] || return 0
+  if [ "$(grep -c . <<<"$creating")" -ge "$AT_ONCE" ]; then await_node_pools; fi
+  local log
+  trap await_node_pools EXIT
+  log=$(mktemp)
+  "${command[@]}" </dev/null >"$log" 2>&1 &
+  creating="$creating$! $log $1"$'\n'
+}
+
+# Waits for the node pools that are being created, and remembers which failed.
+await_node_pools() {
+  local job log name
+  while read -r job log name; do
+    [ -n "$job" ] || continue
+    if ! wait "$job"; then
+      failed="$failed $name"
+      cat "$log" >&2
+    fi
+    rm -f "$log"
+  done <<<"$creating"
+  creating=''
+}
+
+# Waits for all node pools, and fails if one was not created.
+finish_node_pools() {
+  await_node_pools
+  [ -n "$failed" ] || return 0
+  echo "not created:$failed; run the script again, which creates only what is missing" >&2
+  exit 1
 }
 
 # Creates a workload policy unless one of that name exists: workload_policy NAME FLAG...

@@ -94,7 +94,18 @@ class Done:
         return [line for line in self.out.splitlines() if line.startswith(("gcloud ", "kubectl "))]
 
 
-CHANGING = frozenset({"create", "create-auto", "delete", "enable", "patch", "get-credentials", "update"})
+CHANGING = frozenset(
+    {
+        "create",
+        "create-auto",
+        "delete",
+        "enable",
+        "patch",
+        "get-credentials",
+        "update",
+        "add-iam-policy-binding",
+    }
+)
 
 
 @dataclass
@@ -157,6 +168,7 @@ def machine(root: Path, of: ResolvedCluster) -> Machine:
         "cluster-row",
         "window",
         "exclusion",
+        "members",
     ]:
         machine.has(kind)
     return machine

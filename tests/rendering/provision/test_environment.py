@@ -53,7 +53,7 @@ TABLE: list[tuple[str, Any, str]] = [
     ("tpu_node_pool_name_prefix", "tpu-node-pool", "pools"),
     ("multislice_group_name", "multi-slice-group", ""),
 ]
-OURS = {"project_id", "gke_release_channel", "artifact_registry_name", "deletion_protection"}
+OURS = {"network_mtu", "project_id", "gke_release_channel", "artifact_registry_name", "deletion_protection"}
 """Variables that the guide's table does not have."""
 
 
@@ -280,6 +280,31 @@ def test_maintenance() -> None:
         '        scope = "NO_UPGRADES"\n'
         "      }\n    }\n  }\n"
     )
+
+
+def test_access() -> None:
+    """Private nodes, authorized networks, MTU and the accounts of teams are Terraform's too."""
+    account = "serviceAccountName: ksa, googleServiceAccount: gsa@other.iam.gserviceaccount.com"
+    files = terraform_files(
+        site(
+            f"{PLACE}environment: {{networkMtu: 8896}}\n"
+            "gke: {privateNodes: true, authorizedNetworks: [10.0.0.0/8]}\n"
+            f"teams: [{{name: a, namespace: b, {account}}}]\n"
+            "pools: [{name: b, machineType: n2-standard-8}]"
+        )
+    )
+    cluster, values = (
+        " ".join(files[f"provision/c1/{name}"].split()) for name in ("cluster.tf", "terraform.tfvars")
+    )
+
+    assert "private_cluster_config { enable_private_nodes = true }" in cluster
+    assert 'master_authorized_networks_config { cidr_blocks { cidr_block = "10.0.0.0/8" } }' in cluster
+    assert (
+        'resource "google_service_account_iam_member" "a" { '
+        'service_account_id = "projects/other/serviceAccounts/gsa@other.iam.gserviceaccount.com" '
+        'role = "roles/iam.workloadIdentityUser" member = "serviceAccount:my-project.svc.id.goog[b/ksa]"'
+    ) in cluster
+    assert "network_mtu = 8896" in values
 
 
 @pytest.mark.workflow

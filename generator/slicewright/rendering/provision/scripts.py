@@ -11,6 +11,7 @@ from shlex import quote
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import counted
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
+from slicewright.rendering.provision.access import access_flags, bound_teams
 from slicewright.rendering.provision.maintenance import Exclusion, exclusions, window
 from slicewright.rendering.provision.node_pool import NodePool, node_pools
 
@@ -157,11 +158,14 @@ def _cluster(site: ResolvedCluster) -> str:
     flags = [f"--release-channel={gke.get('releaseChannel', 'regular')}"]
     if "version" in gke:
         flags.append(f"--cluster-version={gke['version']}")
+    flags += access_flags(site)
     if site.cluster.mode == "Autopilot":
         make = _call("make_cluster", "create-auto", *flags)
     else:
         if "nodeLocations" in spec:
             flags.insert(0, f"--node-locations={','.join(spec['nodeLocations'])}")
+        if system := gke.get("systemNodes"):
+            flags += [f"--machine-type={system['machineType']}", f"--num-nodes={system['nodes']}"]
         own = ['--workload-pool="$PROJECT.svc.id.goog"', f"--addons={','.join(ADDONS)}"]
         make = " \\\n  ".join([_call("make_cluster", "create", *flags), *own])
     purpose = f"Creates cluster {site.cluster.name}, unless it exists.\n"
@@ -174,6 +178,14 @@ def _cluster(site: ResolvedCluster) -> str:
     calls += [_call("maintenance_exclusion", item.name, *_exclusion_flags(item)) for item in exclusions(site)]
     if calls:
         blocks.append("\n".join(["# when GKE may not upgrade nodes under a run", *calls]))
+    bound = [
+        _call(
+            "workload_identity", f"{team.namespace}/{team.service_account_name}", team.google_service_account
+        )
+        for team in bound_teams(site)
+    ]
+    if bound:
+        blocks.append("\n".join(["# Workload Identity of the teams", *bound]))
     return _script(site, "cluster.sh", purpose, blocks)
 
 
@@ -190,7 +202,10 @@ def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     blocks = ["list_node_pools" + "\nlist_workload_policies" * has_policies]
     for _, group in groupby(pools, key=lambda pool: pool.pool):
         blocks += _calls(list(group))
-    purpose = f"Creates the node pools of cluster {site.cluster.name} that do not exist yet.\nUSAGE"
+    blocks.append("finish_node_pools")
+    purpose = (
+        f"Creates the node pools of cluster {site.cluster.name} that do not exist yet, side by side.\nUSAGE"
+    )
     return _script(site, "node-pools.sh", purpose, blocks, needs_region=has_policies)
 
 

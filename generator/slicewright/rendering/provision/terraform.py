@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from slicewright.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.rendering.plan.resolved_cluster import CPU_DISK, ResolvedCluster, region_of
+from slicewright.rendering.provision.access import access_blocks, identities
 from slicewright.rendering.provision.further import with_arguments
 from slicewright.rendering.provision.hcl import (
     Attribute,
@@ -172,6 +173,8 @@ def _variables(environment: Environment) -> Iterator[tuple[Block, Value]]:
         yield _needed("zone", "The zone of the nodes, TPU nodes first", environment.zone)
     yield _needed("network_name", "The network of the cluster", fields["networkName"])
     yield _needed("subnet_name", "The subnet of the cluster", fields["subnetName"])
+    mtu = "The MTU of the network; null takes that of Google Cloud"
+    yield _variable("network_mtu", mtu, Expression("number"), fields.get("networkMtu"), default=None)
     yield _default("subnet_ip_range", "The IP range of the subnet", "subnetIpRange", fields)
     yield _default("pods_ip_range", "The secondary IP range for pods", "podsIpRange", fields)
     yield _default("services_ip_range", "The secondary IP range for services", "servicesIpRange", fields)
@@ -224,7 +227,7 @@ _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke
 
 def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[Item, ...]:
     """Return cluster.tf: a VPC-native cluster with Workload Identity and no node pool of its own."""
-    autopilot = environment.autopilot
+    autopilot, fields = environment.autopilot, environment.fields
     body: list[Item] = [
         block(
             "ip_allocation_policy",
@@ -234,6 +237,7 @@ def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[
         block("release_channel", channel=Expression("var.gke_release_channel")),
         block("workload_identity_config", workload_pool=Expression('"${var.project_id}.svc.id.goog"')),
         maintenance_policy(site),
+        *access_blocks(site),
     ]
     if autopilot:
         nodes = block("auto_provisioning_defaults", service_account=_ACCOUNT, oauth_scopes=OAUTH_SCOPES)
@@ -265,6 +269,7 @@ def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[
             depends_on=_NODE_ROLES,
             body=body,
         ),
+        *identities(site, environment.project, (fields["tpuNamespace"], fields["tpuSaName"])),
     )
 
 
