@@ -48,9 +48,9 @@ class Plans(Struct, frozen=True):
 
 
 def load(path: str | Path = ".") -> Checkout:
-    """Read the repository at a path or above it: settings, clusters, workloads and the tree that is there.
+    """Read the repository at a path or above it: settings, clusters, workloads and the existing tree.
 
-    Problems of its files are in `Checkout.repository.problems`. Raises NoRepositoryError where no
+    Problems of its files are in `Checkout.repository.problems`. Raises NoRepositoryError if no
     slicewright.yaml is found, and WrongVersionError where it requires another version of slicewright.
     """
     return read_checkout(find_root(Path(path)))
@@ -63,7 +63,7 @@ def plan(checkout: Checkout) -> Plans:
 
 
 def render(checkout: Checkout, names: frozenset[str] | None = None) -> Rendering:
-    """Return the files that the tree should hold against those that it holds; nothing is written.
+    """Return the files that the tree should have, compared with those that it has; nothing is written.
 
     `names` limits the change to some workloads, each `namespace/name`.
     """

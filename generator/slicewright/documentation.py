@@ -1,4 +1,4 @@
-"""Where people read on: the address of the documentation, and of each page that a command links."""
+"""The address of the documentation, and of each page that a command links."""
 
 DOCS = "https://slicewright.dev/docs/"
 

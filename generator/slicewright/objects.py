@@ -33,10 +33,10 @@ MERGED = "MergedFile"
 
 
 class Resource(Struct, frozen=True, dict=True):
-    """One Kubernetes object, and the way back to its place in a file.
+    """One Kubernetes object, and its place in a file.
 
     `file` is the file that has it, or the overlay folder from which it was composed; `source` gives
-    line and column, and is None for a composed object. `at` is the way from the root of the document to the
+    line and column, and is None for a composed object. `at` is the path from the root of the document to the
     object, for one that is in a List.
     """
 
@@ -62,7 +62,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """The metadata; empty where there is none."""
+        """The metadata; empty if there is none."""
         return mapping(self.data.get("metadata"))
 
     @cached_property
@@ -72,7 +72,7 @@ class Resource(Struct, frozen=True, dict=True):
 
     @cached_property
     def server_name(self) -> str:
-        """The name, else one such as the API server makes of generateName; empty where there is neither.
+        """The name, else one such as the API server makes of generateName; empty if there is neither.
 
         The server keeps 58 characters and adds five (apiserver v0.36, pkg/storage/names/generate.go).
         """
@@ -81,12 +81,12 @@ class Resource(Struct, frozen=True, dict=True):
 
     @property
     def name_path(self) -> Path:
-        """The way to the name, or to the beginning of the one that the server makes."""
+        """The path to the name, or to `generateName`."""
         return "metadata", "generateName" if self.server_name and not self.name else "name"
 
     @cached_property
     def namespace(self) -> str:
-        """The namespace as written; empty where none is."""
+        """The namespace as written; empty if none is."""
         return str(self.metadata.get("namespace", ""))
 
     @cached_property
@@ -167,8 +167,8 @@ class Resource(Struct, frozen=True, dict=True):
 class ObjectSet:
     """The objects that rules see together, and their context.
 
-    They are the objects of a cluster, or those of a scope: what one kustomization builds, or one folder. What
-    is `beyond` a scope may or may not be on the same cluster, and so may several objects of one name.
+    They are the objects of a cluster, or those of a scope: what one kustomization builds, or one folder.
+    Objects `beyond` a scope may be on another cluster, so several may have the same name.
     """
 
     def __init__(
@@ -239,9 +239,11 @@ class ObjectSet:
     def candidates(self, kind: str, name: str, namespace: str = "", near: str = "") -> tuple[Resource, ...]:
         """Return the objects that a reference may mean: one of a cluster, all of the name in a scope.
 
-        Those in the file `near` hide others. Where a namespace is not written, an overlay, a tool or an
-        option of kubectl may set any. A name with placeholders means what it can become.
+        Those in the file `near` hide others. If a namespace is not written, an overlay, a tool or an
+        option of kubectl may set any. A name with placeholders means what it can become; no name means none.
         """
+        if not name:
+            return ()
         if self.is_cluster:
             resource = self.find(kind, name, namespace)
             return () if resource is None else (resource,)
@@ -317,7 +319,7 @@ def _means(resource: Resource, name: str, namespace: str) -> bool:
 
 
 class Finding(Struct, frozen=True):
-    """Where an object breaks a rule, and what would mend it; an empty hint stands for the rule's own.
+    """Where an object breaks a rule, and how to correct it; an empty hint means the hint of the rule.
 
     What is not certain rests on what the files do not show: other objects, nodes, gates of a controller.
     Then an error is a warning.
@@ -338,9 +340,10 @@ Check = Callable[["Resource", "ObjectSet"], Iterable[Finding]]
 class Rule(Struct, frozen=True):
     """One semantic rule. `slicewright rule ID` and the page of rules show its texts.
 
-    `severity` is `error` where the API server (strict validation) or a controller refuses the object or it
-    can never run, `warning` where it is accepted only through defaulting or pruning, or is a trap, `note`
-    where nobody must act. The texts of slicewright's own rules are in `problems/rules/`, and empty here.
+    `severity` is `error` if the API server (strict validation) or a controller refuses the object, or if it
+    can never run. It is `warning` if defaulting or pruning makes the object acceptable, or if it is a trap,
+    and `note` if no action is needed. The texts of slicewright's own rules are in `problems/rules/`, and
+    empty here.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""FITS means that a run runs: what keeps it from that is told by render or validate, and by capacity."""
+"""FITS says yes only if nothing keeps a run from running; render or validate report the same problem."""
 
 import json
 import re
@@ -289,7 +289,7 @@ def fits(repo: Repo, *, code: int) -> list[tuple[Any, list[str]]]:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_run_that_does_not_run_does_not_fit(empty: Repo, case: Case) -> None:
-    """The rule and capacity say it with one id; after the remedy of the hint both are content."""
+    """The rule and capacity report the same id; after the remedy of the hint both accept the run."""
     scene, is_refused = case.scene(), case.fits is False and case.rule != "KQ172"
     scene.write(empty)
 

@@ -72,7 +72,7 @@ def test_boot_disk_leaves_what_nodes_have(machines: CpuMachines, size: int, gib:
 
 
 def test_boot_disk_for_pods_is_the_smallest_in_tens_of_gigabytes(machines: CpuMachines) -> None:
-    """The default where it is enough, and none where no disk is."""
+    """The disk has the default size if that is enough, and 0 if no disk is large enough."""
     disk = machines.kept.disk
 
     assert [100, 180, 570, 0] == [disk.size_for(gib) for gib in (1, 84, 400, 10**6)]

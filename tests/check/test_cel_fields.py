@@ -2,8 +2,7 @@
 
 import pytest
 
-from slicewright.check.cel import keeps
-from slicewright.check.cel_fields import read_by
+from slicewright.check.cel import keeps, read_by
 
 VALUE = {"a": {"b": 1, "c": 2}, "list": [{"x": 1, "y": {"z": 2}}, {"x": 3}, "text"], "map": {"x": {"y": 1}}}
 LIST = VALUE["list"]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.check.kit import engine, found, jobset, problems
+from tests.check.kit import found, jobset, problems
 
 from slicewright.check.engine import Engine, SkipKind
 from slicewright.check.kind_schemas import KindSchemas
@@ -92,23 +92,10 @@ def test_schema_without_a_side_table_is_enough() -> None:
     """A schema from elsewhere, a catalogue for example, is used as it is."""
     schemas = KindSchemas(lambda _: {"properties": {"spec": {"type": "object"}}, "x-slicewright": 5})
     item = Resource({**THING, "spec": []}, "file.yaml")
-    checks = schemas.find(item)
-    assert checks is not None
-    assert checks.is_namespaced is None
     plain = Engine(schemas)
     assert [(p.id, p.dotted()) for p in plain.object_problems(item, plain.verdict(item))] == [
         ("SCHEMA003", "spec")
     ]
-
-
-def test_scope_of_a_kind_is_known() -> None:
-    """JobSets are namespaced, ClusterQueues are not."""
-    schemas = engine()._schemas
-    namespaced = schemas.find(Resource(jobset(), "a"))
-    cluster = schemas.find(Resource({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue"}, "a"))
-    assert namespaced is not None
-    assert cluster is not None
-    assert (namespaced.is_namespaced, cluster.is_namespaced) == (True, False)
 
 
 def test_rules_are_asked_by_kind() -> None:

@@ -259,14 +259,14 @@ def test_difference_is_the_only_form(tmp_path: Path) -> None:
 
 
 def test_findings_that_a_fix_brings_are_counted_and_named(tmp_path: Path) -> None:
-    """A mended count makes slices of a kind that shall not share a node pool: it is said."""
+    """A fix that causes another problem, such as slices that share a node pool, names this problem."""
     (tmp_path / "a.yaml").write_text(TWICE)
 
     done = run(tmp_path, "a.yaml", "--diff")
 
     expected = [
-        "would fix 2 of 2 findings and 1 that a fix brought, in 1 file",
-        "  brought: a.yaml:6:5: warning: TPU113",
+        "would fix 2 of 2 findings and 1 that a fix caused, in 1 file",
+        "  caused: a.yaml:6:5: warning: TPU113",
     ]
     lines = done.err.splitlines()
     assert expected == [lines[0], lines[1].partition(" 2 slices")[0]]

@@ -1,4 +1,4 @@
-"""What the rules of kustomizations report is what kustomize does, and what their hints say mends it."""
+"""Kustomize does what the rules of kustomizations report, and their hints correct it."""
 
 from pathlib import Path
 
@@ -115,7 +115,7 @@ def test_references_follow_a_prefix_when_the_hint_is_pasted(
 
 
 def test_images_that_no_container_has_change_nothing(tmp_path: Path) -> None:
-    """Kustomize builds without a word where the name of an entry is no image of a container (KUS126)."""
+    """Kustomize builds without a word if no container has the image that an entry names (KUS126)."""
     plain = _built(tmp_path, JOBSET, "")
 
     assert plain == _built(tmp_path, JOBSET, "images: [{name: registry.example.com/train, newTag: v7}]\n")

@@ -12,9 +12,9 @@ from slicewright import __version__
 from slicewright.cli import main, show
 from slicewright.kubernetes.problem import Problem
 
-HEAVY = ("yaml", "jsonschema", "jsonschema_rs", "msgspec", "referencing")
+HEAVY = ("yaml", "jsonschema_rs", "msgspec")
 # The packages that the command line needs before it knows its command.
-START = {"cli", "documentation", "home", "version"}
+START = {"cli", "documentation", "environ", "version"}
 HEAVY_NAMES = (
     f"[name for name in sys.modules if name.startswith({HEAVY!r})"
     f" or name.startswith('slicewright.') and name.split('.')[1] not in {START!r}]"

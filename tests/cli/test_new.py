@@ -262,8 +262,8 @@ def test_matrix_of_another_form_is_refused(repo: Repo, value: str, said: str) ->
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--matrix", "LR=1,2", "--matrix", "LR=3"), "LR is there twice"),
-        (("--env", "A=1", "--env", "A=2"), "A is there twice"),
+        (("--matrix", "LR=1,2", "--matrix", "LR=3"), "duplicate name LR"),
+        (("--env", "A=1", "--env", "A=2"), "duplicate name A"),
         (("--script", "empty.sh"), "--script is empty"),
         (("--service-account", ""), "--service-account is empty"),
         (("--", "", "a"), "the command after -- is empty"),

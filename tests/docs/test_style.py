@@ -40,6 +40,10 @@ PHRASES = (
     Phrase(r"comes? twice", "duplicate", "a name that comes twice"),
     Phrase(r"be had", "is available", "v4 cannot be had as FlexStart"),
     Phrase(r"what it holds|who held what", "name the content", "a file and what it holds"),
+    Phrase(r"luck", "the random numbers", "base and variants have the same luck"),
+    Phrase(r"the way (back )?to (an?|the|its|one)", "the path to", "the way to the pod's spec"),
+    Phrase(r"(is|are) (not there|there (twice|already|now))", "exists, is missing", "a name is there twice"),
+    Phrase(r"that (is|are) there", "existing", "the tree that is there"),
     Phrase(
         r"(?<!there\s)(is|are|was|were) no (?!longer|more|less)[a-z]+",
         "is not a ...",

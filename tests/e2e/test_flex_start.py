@@ -18,7 +18,7 @@ FLEX_START = "cloud.google.com/gke-flex-start"
     ],
 )
 def test_flex_start_job(workload: str, node_pool: str, hosts: int, bed: Bed) -> None:
-    """The Job waits for flex-start nodes, runs on its own node pool, one pod a host, and completes."""
+    """The Job waits for flex-start nodes, runs on its own node pool, one pod on each host, and completes."""
     items = kit.composed(f"overlays/flex-start-cluster/default/{workload}")
     for item in items:
         # A pod that ended before the last node was there would leave its node to another pod.

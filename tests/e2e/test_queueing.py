@@ -38,29 +38,6 @@ def submit(bed: Bed, items: Sequence[Object]) -> None:
         bed.until("it to be queued", lambda: kit.workload_names(bed) == expected)
 
 
-def test_three_alone_then_one_and_two_together(bed: Bed) -> None:
-    """Submitted as 3, 1, 2: the 3-slice runs alone, then the others together, each slice on one node pool."""
-    prepare(bed)
-
-    submit(bed, [jobset(f"multislice-{count}slice", seconds=seconds) for count, seconds in THREE_ONE_TWO])
-
-    bed.until("the 3-slice to run", lambda: len(kit.pods_of(bed, "multislice-3slice", phase="Running")) == 6)
-    assert kit.admitted(bed) == {"multislice-3slice"}
-    assert kit.pods_of(bed, "multislice-1slice") + kit.pods_of(bed, "multislice-2slice") == []
-    assert kit.completed(bed, "multislice-3slice") is False
-    assert_slices(bed, "multislice-3slice", 3)
-
-    end_running(bed, "multislice-3slice")
-    bed.until("the 3-slice to complete", lambda: kit.completed(bed, "multislice-3slice"))
-    bed.until(
-        "the other two to be admitted together",
-        lambda: kit.admitted(bed) == {"multislice-1slice", "multislice-2slice"},
-    )
-    bed.until("both to complete", lambda: kit.completed(bed, "multislice-1slice", "multislice-2slice"))
-    used = assert_slices(bed, "multislice-1slice", 1) + assert_slices(bed, "multislice-2slice", 2)
-    assert sorted(used) == ["nodepool1", "nodepool2", "nodepool3"]
-
-
 THREE_ONE_TWO = (3, 600), (1, 2), (2, 2)
 """Slices and seconds of the tutorial's runs in their order; the first one runs until the test ends it."""
 

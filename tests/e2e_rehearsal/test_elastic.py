@@ -36,7 +36,7 @@ TIMEOUT = {"timeout": "60s"}
 def test_kueue_keeps_an_elastic_run_by_the_rendered_configuration(
     empty: Repo, *, elastic: bool, evictions: list[str]
 ) -> None:
-    """As rendered for elastic runs, it evicts nothing; with a limit below the loss, the run begins again."""
+    """Kueue as rendered for elastic runs evicts nothing; with a shorter limit, the run begins again."""
     written: dict[str, Any] = {
         "waitForPodsReady": TIMEOUT if elastic else {**TIMEOUT, "recoveryTimeout": "20s"}
     }

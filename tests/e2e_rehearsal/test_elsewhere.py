@@ -214,7 +214,7 @@ def test_object_that_is_there_already_is_told(other_bed: Bed, repo: Repo) -> Non
     other_bed.api.delete(node)
 
     assert (1, "c1: failed, 1 error; 1 not submitted; simulated 0.0s") == (code, out[:52])
-    assert "clusters/c1.yaml:6:10: REH006 Node tpus-0-0 is there already" in err
+    assert "clusters/c1.yaml:6:10: REH006 Node tpus-0-0 already exists" in err
     assert before == after
 
 

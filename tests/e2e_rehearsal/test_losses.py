@@ -60,7 +60,7 @@ def test_run_on_spot_ends_as_its_losses_and_checkpoints_say(bed: Bed, empty: Rep
 
 @pytest.mark.ci
 def test_rehearsal_whose_run_is_stuck_ends_although_slices_are_lost(bed: Bed, empty: Repo) -> None:
-    """Losses go on without end; where no run can make use of a slice they are not waited for."""
+    """Losses have no end, so the rehearsal does not wait for them if no run can use a slice."""
     empty.cluster(
         spec="""
         pools: [{name: spot, tpu: v5litepod-16, provisioning: Spot, slices: 2}]

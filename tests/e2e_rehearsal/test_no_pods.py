@@ -8,7 +8,7 @@ from slicewright.testbed.bed import Bed
 from slicewright.testbed.bed_cluster import Cluster
 
 from .kit import allow, play, run, spec
-from .test_queues import PUSHED, STAGED
+from .test_queues import POOLS, PUSHED, QUEUES, STAGED
 
 pytestmark = pytest.mark.workflow  # a test bed of its own, and two plays of a minute
 
@@ -17,43 +17,21 @@ NOISE = 6 * SPEED
 """Controllers take real seconds, on a busy machine several, however fast the clock goes."""
 PASSING = {"starting", "restarting"}
 """States that are over before a busy controller looks, so that one play may show them and the other not."""
-CLUSTER = """
+CLUSTER = f"""
 pools:
-- {name: pushed, tpu: v5litepod-8, slices: 2}
-- {name: lent, tpu: v5litepod-16, slices: 2}
-- {name: staged, tpu: v4-16, slices: 2}
-- {name: few, tpu: v4-32, slices: 1}
-- {name: hosts, tpu: v6e-4, slices: 2}
-- {name: heads, tpu: v5litepod-32, slices: 1}
-- {name: cpus, machineType: n2-standard-64, nodes: 2}
-priorityClasses: [{name: high, value: 1000}]
-cohorts: [{name: research}]
-clusterQueues:
-- name: pushed
-  preemption: {withinClusterQueue: LowerPriority}
-  quota: [{pool: pushed, nominalSlices: 2}]
-  localQueues: [{name: pushed, namespace: default}]
-- name: team-a
-  cohortName: research
-  quota: [{pool: lent, nominalSlices: 1}]
-  preemption: {reclaimWithinCohort: Any}
-  localQueues: [{name: a, namespace: default}]
-- name: team-b
-  cohortName: research
-  quota: [{pool: lent, nominalSlices: 1}]
-  localQueues: [{name: b, namespace: default}]
-- name: staged
-  quota: [{pool: staged, nominalSlices: 2}]
-  localQueues: [{name: staged, namespace: default}]
-- name: few
-  quota: [{pool: few, nominalSlices: 2}]
-  localQueues: [{name: few, namespace: default}]
+{POOLS}- {{name: few, tpu: v4-32, slices: 1}}
+- {{name: hosts, tpu: v6e-4, slices: 2}}
+- {{name: heads, tpu: v5litepod-32, slices: 1}}
+- {{name: cpus, machineType: n2-standard-64, nodes: 2}}
+{QUEUES}- name: few
+  quota: [{{pool: few, nominalSlices: 2}}]
+  localQueues: [{{name: few, namespace: default}}]
 - name: heads
-  quota: [{pool: heads, nominalSlices: 1}, {pool: cpus}]
-  localQueues: [{name: heads, namespace: default}]
+  quota: [{{pool: heads, nominalSlices: 1}}, {{pool: cpus}}]
+  localQueues: [{{name: heads, namespace: default}}]
 - name: hosts
-  quota: [{pool: hosts, nominalSlices: 2}]
-  localQueues: [{name: hosts, namespace: default}]
+  quota: [{{pool: hosts, nominalSlices: 2}}]
+  localQueues: [{{name: hosts, namespace: default}}]
 """
 RUNS = {
     "low": ("v5litepod-8", PUSHED),

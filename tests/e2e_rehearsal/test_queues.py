@@ -8,12 +8,12 @@ from slicewright.testbed.bed import Bed
 
 from .kit import allow, play, run, spec, states
 
-CLUSTER = """
-pools:
+POOLS = """\
 - {name: pushed, tpu: v5litepod-8, slices: 2}
 - {name: lent, tpu: v5litepod-16, slices: 2}
 - {name: staged, tpu: v4-16, slices: 2}
-- {name: queued, tpu: V6E, slices: 1, provisioning: FlexStartQueued}
+"""
+QUEUES = """\
 priorityClasses: [{name: high, value: 1000}]
 cohorts: [{name: research}]
 clusterQueues:
@@ -33,11 +33,15 @@ clusterQueues:
 - name: staged
   quota: [{pool: staged, nominalSlices: 2}]
   localQueues: [{name: staged, namespace: default}]
-- name: queued
-  quota: [{pool: queued, nominalSlices: 1}]
-  localQueues: [{name: queued, namespace: default}]
 """
 """Queues with pools of their own shapes: only the two teams have to do with each other."""
+CLUSTER = f"""
+pools:
+{POOLS}- {{name: queued, tpu: V6E, slices: 1, provisioning: FlexStartQueued}}
+{QUEUES}- name: queued
+  quota: [{{pool: queued, nominalSlices: 1}}]
+  localQueues: [{{name: queued, namespace: default}}]
+"""
 V6E = "{accelerator: v6e, topology: 2x4, machineType: ct6e-standard-4t}"
 PUSHED = """slices: 2
 queueName: pushed

@@ -44,7 +44,7 @@ plugins:
       matchScopes:
       - {scopeName: PriorityClass, operator: In, values: [system-node-critical, system-cluster-critical]}
 """
-"""What GKE's API server is told of the critical classes."""
+"""The admission configuration of GKE's API server for the critical classes."""
 CONTAINER = {"name": "c", "image": "x"}
 ATTACH = "persistentvolume-attach-detach-controller"
 DEADLINE = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}

@@ -13,7 +13,7 @@ from tests.words import places
 
 from slicewright.check.io.discovery import of_overlays
 from slicewright.document import io as text_file
-from slicewright.programs.find import which
+from slicewright.environ import which
 from slicewright.project.repository_reader import read_checkout
 
 

@@ -159,7 +159,7 @@ def test_slice_that_was_lost_is_replaced() -> None:
 
 
 def test_slice_without_capacity_comes_when_there_is_capacity() -> None:
-    """Until then no node is made for the pods that wait."""
+    """While a node pool is without capacity, the autoscaler creates no node for waiting pods."""
     cluster, away = Cluster(stuck("a")), {"np-0"}
     scaler, event_log = scaled(cluster, away=away)
     with scaler:
@@ -326,7 +326,7 @@ def running(name: str, node: str) -> Object:
 
 
 def test_nodes_end_at_their_age_with_the_pods_that_are_on_them() -> None:
-    """Busy or not; the pods fail as those of lost nodes do, and other pods get new nodes."""
+    """Busy and idle nodes end; their pods fail as those of lost nodes do, and other pods get new nodes."""
     cluster = Cluster(stuck("a"))
     clock = Clock(1.0)
     scaler, event_log = scaled(cluster, clock=clock, life=3600.0)
@@ -352,7 +352,7 @@ def test_nodes_end_at_their_age_with_the_pods_that_are_on_them() -> None:
 
 @pytest.mark.parametrize(("asked", "life"), [("7200", 7200), ("", 3600)])
 def test_request_is_revoked_when_its_nodes_end(asked: str, life: int) -> None:
-    """It says for how long it needs them, else the pool does; it gets no other nodes."""
+    """The request says for how long it needs nodes, else the pool does; it gets no other nodes."""
     cluster = Cluster()
     clock = Clock(1.0)
     item = request(2)

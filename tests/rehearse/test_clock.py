@@ -62,7 +62,7 @@ def test_rehearsal_takes_ten_minutes_of_real_time_at_most() -> None:
 
 
 def test_time_passes_slower_where_slices_are_lost() -> None:
-    """So that what a loss takes the controllers is little of the time for which a slice exists."""
+    """The controllers' time for a loss must be a small part of the time for which a slice exists."""
     part = part_of("duration: 40h")
     found = clock_settings([part], gap=10_800.0)
 

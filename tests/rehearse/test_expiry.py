@@ -159,7 +159,7 @@ def test_nodes_that_come_at_the_same_time_as_the_timeout_are_said(
     ],
 )
 def test_end_of_nodes_that_is_not_simulated_is_said(pool: str, ran: float, expected: list[str]) -> None:
-    """At their pool, once: nodes that exist at the start stay. Those that are added end as on GKE."""
+    """Nodes that exist at the start stay: their pool has one warning. Nodes that are added end as on GKE."""
     classes = "[{name: c, priorities: [{tpu: v6e-8, maxRunDurationSeconds: 7200}]}]"
     of = site(f"pools: [{{name: f, tpu: v6e-8, slices: 2, {pool}}}]\ncomputeClasses: {classes}")
     pieces = [Slice("", 0, 10.0, 10.0 + ran, (name,), 1, exclusive=True) for name in ("f-0", "f-1")]

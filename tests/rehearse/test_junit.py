@@ -15,7 +15,7 @@ from .kit import ran
 
 FAILED = Problem("REH001", "default/b was still waiting at the end", object="TPUWorkload default/b")
 SHARED = replace(FAILED, id="REH010", severity="warning", message="shared <its> & 'pool'\x1b")
-TAKEN = Problem("REH006", "PriorityClass low is there already", object="TPUCluster c1")
+TAKEN = Problem("REH006", "PriorityClass low already exists", object="TPUCluster c1")
 DIED = Problem("BED002", "kueue ended: killed by SIGKILL\n  its last words")
 COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 

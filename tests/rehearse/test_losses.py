@@ -7,15 +7,12 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from tests.conftest import Repo
 from tests.rendering.platform import kit as platform
 from tests.words import places
 
 from slicewright.kubernetes.types import Object
-from slicewright.project.repository_reader import read_checkout
 from slicewright.rehearse.event_log import Clock, EventLog, Timers
 from slicewright.rehearse.model.losses import Losses, losses_of, validate_losses
-from slicewright.rehearse.scenario import scenarios
 from slicewright.rehearse.slice_losses import SliceLosses
 from slicewright.testbed.nodes import Capacity, NodePool
 
@@ -35,8 +32,8 @@ def test_seed_gives_the_same_losses_on_every_machine() -> None:
     assert [(18824.528, 21224.528), (27793.763, 30193.763), (35666.614, 38066.614)] == moments(SPOT)
 
 
-def test_each_slice_and_each_repetition_has_its_own_luck() -> None:
-    """With --repeat the second repetition has seed + 1, which is what a file with that seed plays."""
+def test_each_slice_and_each_repetition_has_its_own_losses() -> None:
+    """With --repeat the second repetition has seed + 1, and equals the first one of a file with that seed."""
     entry = {"pool": "spot", "rate": "8/d", "duration": "40m"}
     spec = {"rehearsal": {"losses": [entry, {**entry, "seed": 7}]}}
 
@@ -59,7 +56,7 @@ def test_variant_has_the_luck_of_its_base() -> None:
 
 
 def test_slices_exist_and_are_away_as_long_as_written() -> None:
-    """On average of a thousand, within 10 %; at a rate of 0 no slice is lost."""
+    """The means of a thousand losses are within 10 % of the file; at a rate of 0 no slice is lost."""
     found = moments(Losses("spot", "8/d", {"exponential": {"mean": "40m"}}, 1), 1000)
 
     assert pytest.approx(1000 * 3.667 * HOUR, rel=0.1) == found[-1][1]
@@ -68,7 +65,7 @@ def test_slices_exist_and_are_away_as_long_as_written() -> None:
 
 
 def test_losses_that_cannot_be_used_are_told() -> None:
-    """An unknown pool, one without TPUs, two entries for one, and a distribution that contradicts itself."""
+    """A problem names an unknown pool, one without TPUs, a second entry, and an impossible distribution."""
     site = platform.site(
         """
         pools: [{name: spot, tpu: v5litepod-8}, {name: cpu, machineType: n2-standard-8}]
@@ -88,38 +85,6 @@ def test_losses_that_cannot_be_used_are_told() -> None:
         "clusters/c1.yaml:12:57: REH027\n"
         "clusters/c1.yaml:13:14: REH027\n"
     ) == places("".join(f"{problem.text()}\n" for problem in problems))
-
-
-CLUSTER = """
-pools: [{name: tpus, tpu: v5litepod-8, slices: 4, provisioning: Spot}]
-rehearsal:
-  losses: [{pool: tpus, rate: 8/d, duration: 40m}]
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "hints"),
-    [
-        ("rehearsal: {duration: 40h}", ["write a checkpointEvery of 3h00m or less"]),
-        ("slices: 3\nrehearsal: {duration: 40h, checkpointEvery: 5h}",
-         ["write a checkpointEvery of 1h00m or less"]),
-        ("rehearsal: {duration: 1h, startupSeconds: 86400}",
-         ["its startup of 1d00h alone takes longer: write a lower rate of losses"]),
-        ("rehearsal: {duration: 40h, checkpointEvery: 3h}", []),
-        ("slices: 3\nrehearsal: {duration: 40h, checkpointEvery: 1h}", []),
-        ("rehearsal: {duration: 3h}", []),
-    ],
-)  # fmt: skip
-def test_run_that_cannot_make_progress_is_warned_of(empty: Repo, more: str, hints: list[str]) -> None:
-    """A run that needs its slices for longer than they exist; with the hint there is no warning."""
-    empty.cluster(spec=CLUSTER)
-    empty.workload(
-        "a", f"clusters: [c1]\ntpu: v5litepod-8\nprovisioning: Spot\ncontainer: {{image: x:1}}\n{more}"
-    )
-    empty.run("render")
-    (found,), _ = scenarios(read_checkout(empty.root), ["c1"])
-
-    assert [("REH028", hint) for hint in hints] == [(note.id, note.hint) for note in found.notes]
 
 
 class Setup:
@@ -194,7 +159,7 @@ class Scene:
 
 
 def test_slice_is_lost_and_returns_and_the_run_on_it_is_known() -> None:
-    """The nodes go, the pods on them fail, and after some time the nodes are there again."""
+    """The nodes are deleted, the pods on them fail, and after some time the nodes exist again."""
     scene = Scene(SPOT)
     (first, back), *_ = moments(SPOT, index=1)
     others = [at for at in moments(SPOT)[0] if at < back + 1]
@@ -219,7 +184,7 @@ def test_slice_is_lost_and_returns_and_the_run_on_it_is_known() -> None:
 
 
 def test_losses_wait_while_they_can_change_nothing() -> None:
-    """Else a rehearsal whose runs are stuck would never end; a run that waits for a slice is not stuck."""
+    """A rehearsal whose runs are stuck must end; a run that waits for a slice is not stuck."""
     scene = Scene(SPOT)
     held = []
 

@@ -89,7 +89,7 @@ def test_pods_of_a_job_start_together_on_one_node_pool() -> None:
 
 
 def test_job_that_no_node_pool_suits_says_so() -> None:
-    """Its pods select nodes of a kind that there is not: free chips are not what is missing."""
+    """Pods select nodes of a kind that does not exist: the reason is not a lack of free chips."""
     (_, warning) = (item for _, item in added(MemoryPods([nodes("tpu-0", 2)]), job("a", kind="gpu")).seen)
 
     assert "no node pool suits the node selector and the tolerations of a" == warning["message"]

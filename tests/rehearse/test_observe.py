@@ -367,7 +367,7 @@ def test_warnings_about_what_belongs_to_a_run_are_told() -> None:
 
 
 def test_warning_about_a_pod_has_the_node_labels_that_it_selects() -> None:
-    """They tell whether the pod waits for nodes of another flavor; pods without chips do not count."""
+    """The labels tell whether the pod waits for nodes of another flavor; pods without chips do not count."""
     warning = item("Event", "e", type="Warning", reason="FailedScheduling", message="0/6 nodes")
     warning["involvedObject"] = {"kind": "Pod", "namespace": "default", "name": "a-slice-0-0-x"}
     selecting, head = pod("Pending"), pod("Pending")

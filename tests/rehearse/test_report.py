@@ -401,7 +401,7 @@ def test_arrivals_are_told_by_profile() -> None:
 
 
 def test_random_losses_are_told_by_pool_and_run() -> None:
-    """How many slices were lost, for how long, and how much longer the run took than its programs run."""
+    """The report says how many slices were lost and for how long, and the delay of each run."""
     row = {"pool": "tpus", "rate": "8/d", "seed": 2, "losses": 3, "awaySeconds": 7200.0}
     report = replace(played(), losses=(row,), takes={"default/a": 60.0})
     _, _, told = text(report).partition("random losses\n")

@@ -50,7 +50,7 @@ def test_tables_set_variants_below_the_base() -> None:
 
 
 def test_random_losses_and_the_spread_of_repetitions_are_shown() -> None:
-    """Of all repetitions: the seeds, and the shortest and the longest makespan."""
+    """The table has the seeds of all repetitions, and the shortest and the longest makespan."""
     rows = [{"pool": "spot", "rate": "8/d", "losses": n, "awaySeconds": n * 2400.0} for n in (3, 4, 6)]
     records = []
     for seed, row in enumerate(rows, 1):

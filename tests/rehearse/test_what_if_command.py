@@ -197,7 +197,7 @@ def test_repeat_plays_each_variant_so_often(repo: Repo, plays: list[float]) -> N
 
 
 def test_base_alone_is_repeated(repo: Repo, plays: list[float]) -> None:
-    """For the spread of its random numbers."""
+    """`--repeat` without a variant repeats the base, to show the range of its results."""
     repo.run("render")
     told = repo.run("rehearse", "c1", "--repeat", "3").out
 
@@ -207,7 +207,7 @@ def test_base_alone_is_repeated(repo: Repo, plays: list[float]) -> None:
 
 
 def test_variants_with_random_losses_play_at_the_lowest_speed(repo: Repo, plays: list[float]) -> None:
-    """A restart takes the controllers seconds, of which there are many at a high speed."""
+    """A restart takes seconds of real time, which are many seconds of the rehearsal at a high speed."""
     repo.workload("a", RUN.replace("{}", "{duration: 40h, checkpointEvery: 1h}"))
     repo.run("render")
     losses = "rehearsal.losses=[{pool: tpus, rate: 24/d, duration: 10m}]"

@@ -178,7 +178,7 @@ def test_addresses_differ() -> None:
 
 
 def test_unknown_machine_is_large_enough_for_any_pod() -> None:
-    """A size that no source tells must not keep pods from nodes, nor must storage on disks of flags."""
+    """An unknown size of a machine or of a disk must not keep pods from its nodes."""
     flags = "nodeConfig: {gcloudFlags: [--ephemeral-storage-local-ssd=count=1]}"
     (node,) = nodes(f"{{name: odd, machineType: m3-megamem-64, {flags}}}")
 

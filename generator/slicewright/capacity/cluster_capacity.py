@@ -49,7 +49,7 @@ class Workload(Struct, frozen=True):
     kind: str
     queue: str
     cluster_queue: str
-    """Empty where no queue is named, or where nothing is known of it."""
+    """Empty if no queue is named, or if nothing is known of it."""
     chips: int
     possible: int | None
     """The most chips that the queue can give to pods like these; None if no queue is known."""

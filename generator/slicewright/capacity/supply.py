@@ -81,7 +81,7 @@ def _is_known(value: Fraction | None) -> bool:
 
 
 def shown(resource: str, value: Fraction | None) -> str:
-    """Return an amount as people read it: memory in Gi or Mi, as messages have it; nothing if not known."""
+    """Return an amount as people read it: memory in Gi or Mi; '' if it is unknown or unlimited."""
     if value is None or not is_limited(value):
         return ""
     if resource != "memory" or not value:

@@ -54,7 +54,7 @@ class Step(Struct, frozen=True):
 
 
 class BootDisk(Struct, frozen=True, rename="camel"):
-    """What the image, the eviction threshold and GKE keep of a boot disk: percentages, and sizes in GiB."""
+    """What image, eviction threshold and GKE reserve of a boot disk: percentages, and sizes in GiB."""
 
     default_size: int = 0
     image_percent: float = 0
@@ -164,7 +164,7 @@ NO_CPU_MACHINES = CpuMachines({}, frozenset(), Kept((), (), 0, ()))
 
 
 def read_cpu_machines(document: Mapping[str, Any]) -> CpuMachines:
-    """Return the machines of the parsed data file. Raises LookupError or TypeError where it is broken."""
+    """Return the machines of the parsed data file. Raises LookupError or TypeError if it is broken."""
     glossary: Mapping[str, str] = document["sources"]
     kept = document["kept"]
     return CpuMachines(
@@ -220,7 +220,7 @@ def count_name(generation: Generation, machine: MachineType, chips: int) -> str:
 def listed_rows(generation: Generation) -> Iterator[Shape]:
     """Yield the rows that the data file lists, in its order.
 
-    Where several machine types have one topology, names mean the one that is the default for its count.
+    If several machine types have one topology, names mean the one that is the default for its count.
     """
     labels = Counter((row.machine.accelerator, row.topology) for row in generation.listings)
     for row in generation.listings:

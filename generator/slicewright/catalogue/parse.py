@@ -300,7 +300,7 @@ class Fields:
         self._left: dict[str, object] = dict(value)
 
     def wrong(self, mistake: str) -> CatalogueError:
-        """Return the error that says where it is."""
+        """Return an error with its place."""
         return CatalogueError(self.where, mistake, self._path)
 
     def _invalid(self, key: str, mistake: str) -> CatalogueError:
@@ -311,7 +311,7 @@ class Fields:
         return self.wrong(f"unknown key '{near[0]}'" if near else f"'{key}' is missing")
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text; one without a default must be there and not be empty."""
+        """Return a text; without a default it is required, and must not be empty."""
         value = self._left.get(key, default)
         if not isinstance(value, str):
             raise self._invalid(key, "must be a text")
@@ -319,7 +319,7 @@ class Fields:
         return value
 
     def number(self, key: str) -> int:
-        """Return a positive number that must be there."""
+        """Return a required positive number."""
         value = None if self._left.get(key) is None else self.number_or_none(key)
         if value is None:
             raise self._invalid(key, "must be a positive number")
@@ -333,7 +333,7 @@ class Fields:
         raise self.wrong(f"{key} must be a positive number")
 
     def flag(self, key: str) -> bool:
-        """Return a boolean that must be there."""
+        """Return a required boolean."""
         value = None if self._left.get(key) is None else self.flag_or_none(key)
         if value is None:
             raise self._invalid(key, "must be true or false")
@@ -347,7 +347,7 @@ class Fields:
         raise self.wrong(f"{key} must be true or false")
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return a list of texts, the default where it is absent."""
+        """Return a list of texts, the default if it is absent."""
         value = self._left.pop(key, list(default))
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.wrong(f"{key} must be a list of texts")

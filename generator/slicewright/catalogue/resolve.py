@@ -27,9 +27,9 @@ _FORMS: Mapping[int, str] = {2: "AxB", 3: "AxBxC"}
 
 
 class TpuRequest(Struct, frozen=True, rename="camel"):
-    """What is asked for: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
+    """The requested shape: a name such as `v5p-4x4x8`, or an accelerator with the rest where it is needed.
 
-    `accelerator` is a generation, a prefix of names or a GKE label. Where there is a name, `accelerator`,
+    `accelerator` is a generation, a prefix of names or a GKE label. If there is a name, `accelerator`,
     `topology` and `machine_type` are not looked at. `allow_unlisted` admits the rule tier.
     """
 
@@ -80,7 +80,7 @@ def _by_topology(catalogue: Catalogue, scope: Scope, request: TpuRequest) -> Sha
 
 
 def _choices(catalogue: Catalogue, scope: Scope, machine_type: str) -> Mapping[str, Shape]:
-    """Return the listed rows by topology, of one machine type where it is named."""
+    """Return the listed rows by topology, of one machine type if it is named."""
     if not machine_type:
         return scope.shapes
     return {row.topology: row for row in catalogue.rows() if row.machine_type == machine_type}
@@ -214,7 +214,7 @@ def _refused_topology(
 
 
 def _unlisted(scope: Scope, topology: str) -> str:
-    """Return how an unlisted shape is asked for."""
+    """Return how to request an unlisted shape."""
     return f"{{accelerator: {scope.word}, topology: {topology}, allowUnlisted: true}}"
 
 

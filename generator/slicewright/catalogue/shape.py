@@ -23,7 +23,7 @@ class MachineType(Struct, frozen=True):
 
     `memory_gb` and `hbm_gb_per_chip` are in GB as the sources write them; `pathways` is the word before the
     colon of a Pathways instance type; `placement` and `multislice` say what multi-host slices of it can do;
-    `queued` is None where it is not known whether queued provisioning works.
+    `queued` is None if it is not known whether queued provisioning works.
     """
 
     machine_type: str
@@ -181,9 +181,9 @@ class Generation(Struct, frozen=True):
     """One data file.
 
     `minimum_gke` maps a feature (`standard`, `autopilot`, `flexStart`, `multislice`, ...) to the first GKE
-    versions that have it, one a minor version; `misnomers` maps labels and prefixes that other tools use to
-    the right ones; `documented_max_chips` is 0 where no document names the largest slice; `rule` is None for
-    2D generations; `sub_block_chips` is 0 where no source says how large a sub-block of a reservation is.
+    versions that have it, one for each minor; `misnomers` maps labels and prefixes that other tools use to
+    the right ones; `documented_max_chips` is 0 if no document names the largest slice; `rule` is None for
+    2D generations; `sub_block_chips` is 0 if no source says how large a sub-block of a reservation is.
     """
 
     name: str
@@ -224,7 +224,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 def is_below(version: str, minimum: tuple[str, ...]) -> bool:
     """Tell whether a version is older than what a feature needs.
 
-    `minimum` names the first version with the feature, one a minor version; later minors have it. Only as
+    `minimum` names the first version with the feature, one for each minor; later minors have it. Only as
     many numbers are compared as the version has: `1.33` may be any patch of it.
     """
     have = version_numbers(version)
@@ -314,7 +314,7 @@ def near_topologies(lengths: tuple[int, ...], choices: Iterable[str]) -> list[st
     """Return the two choices whose sides differ least from the given ones, the smaller first.
 
     Sides differ by their ratio. A shape of another dimension is compared by its number of chips: one choice
-    where some choice has as many, else the next smaller and the next larger.
+    if some choice has as many, else the next smaller and the next larger.
     """
     sized = sorted((math.prod(sides(choice)), choice) for choice in choices)
     if len(sides(sized[0][1])) != len(lengths):
@@ -328,7 +328,7 @@ def near_topologies(lengths: tuple[int, ...], choices: Iterable[str]) -> list[st
 
 
 def around(size: int, choices: Iterable[tuple[int, str]]) -> list[str]:
-    """Return the choice of that size, else the next smaller and the next larger one where there are any."""
+    """Return the choice of that size, else the next smaller and the next larger one if there are any."""
     sized = sorted(choices)
     same = [text for other, text in sized if other == size]
     below = [text for other, text in sized if other < size]

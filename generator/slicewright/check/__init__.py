@@ -1,1 +1,1 @@
-"""Checks of finished objects: schemas, then rules, on files of anybody and on composed overlays alike."""
+"""Checks finished objects by schemas, then by rules: files from any tool, and composed overlays."""

@@ -16,12 +16,12 @@ from logging import NullHandler, getLogger
 from operator import itemgetter
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from slicewright.check.cel_fields import read_by
 from slicewright.document import json_patch as patch
 from slicewright.document.document import MAX_VALUES, values_in
-from slicewright.kubernetes.fields import text, without_nulls
+from slicewright.kubernetes.fields import mapping, text, without_nulls
+from slicewright.kubernetes.kinds import EACH
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
 
@@ -93,9 +93,7 @@ def _values_at(value: Any, keys: patch.Keys, path: Path = ()) -> Iterator[tuple[
     if not keys:
         yield path, value
     elif keys[0] == "*":
-        pairs = (
-            value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
-        )
+        pairs = enumerate(value) if isinstance(value, list) else mapping(value).items()
         for key, element in pairs:
             yield from _values_at(element, keys[1:], (*path, key))
     elif isinstance(value, dict) and keys[0] in value:
@@ -139,7 +137,7 @@ _STANDARD = frozenset(
 _SIZE = re.compile(r"\bsize\s*\(")
 """The library counts bytes of a text, the API server its characters."""
 _LONGEST = 4_000
-"""Characters of a rule: the library ends the process on one of some ten thousand terms."""
+"""Longest rule, in characters: the library ends the process on one of about ten thousand terms."""
 _LOOP = re.compile(r"((?<![\w.])\w+)?[\w.]*\.(all|exists|exists_one|map|filter)\s*\(\s*(\w+)")
 """The first name of what a loop goes over, its macro, and its variable."""
 _WALKS = re.compile(r"\bin\b|\b(isSorted|join|sum|min|max)\s*\(")
@@ -174,7 +172,7 @@ def _is_computable(rule: str) -> bool:
 def keeps(rule: str, value: Any) -> bool | None:
     """Tell whether a value keeps a rule; None if the library cannot tell.
 
-    A rule that reads a missing field, a missing element or a division by zero fails, as in the API server.
+    A rule fails at a missing field, a missing element or a division by zero, as in the API server.
     The API server compares numbers of two types by the types in the schema; the library does not have them.
     """
     program, functions = _program(rule), _functions(rule)
@@ -217,7 +215,7 @@ def _cost(values: list[Any]) -> int:
 
 
 def _below(value: Any, fields: str) -> list[Any]:
-    """Return all values of the part of an object to which `.a.b` leads, as far as it is there."""
+    """Return all values below the field `.a.b` of an object; none if it is missing."""
     for name in fields.split(".")[1:]:
         if isinstance(value, dict) and name in value:
             value = value[name]
@@ -246,8 +244,55 @@ def _loops(rule: str) -> tuple[int, int, tuple[str, ...]]:
     weight += bool(loops and _WALKS.search(rule)) + (compares and has_inner) + 2 * joins
     reads = len(_SELF.findall(flat)) if has_inner or compares or joins else 0
     starts = {loop.start(1) for loop in loops}
-    named = _SELF.finditer(flat, loops[0].end()) if loops else ()
+    inside = loops[0].end() if loops else len(flat)
+    named = _SELF.finditer(flat, inside)
     return weight, reads, tuple(found[1] for found in named if found.start() not in starts)
+
+
+_MACRO = r"(?:all|exists|exists_one|map|filter)\s*\("
+_CHAIN = re.compile(
+    rf"(?<![\w.])(\w+)((?:\s*\.\s*(?!{_MACRO})\w+)*)(?:(\s*\()|\s*\.\s*({_MACRO})\s*(\w+)\s*,)?"
+)
+"""A name, the fields below it, and what follows: a call of the last one, or a loop with its variable."""
+
+
+class Fields(Struct):
+    """What a rule reads of a value: all of it, or some fields; `*` stands for each element of a list.
+
+    To give the library a value takes far longer than to evaluate a rule.
+    """
+
+    whole: bool = False
+    below: dict[str, "Fields"] = field(default_factory=dict)
+
+    def part_of(self, value: Any) -> Any:
+        """Return a value without the fields that are not read; a loop over a mapping reads all of it."""
+        if self.whole:
+            return value
+        each = self.below.get(EACH)
+        if each and isinstance(value, list):
+            return [each.part_of(element) for element in value]
+        if not each and isinstance(value, dict):
+            return {name: part.part_of(value[name]) for name, part in self.below.items() if name in value}
+        return value
+
+
+@cache
+def read_by(rule: str) -> Fields:
+    """Return what a rule without comments reads of `self`: all of what no loop takes apart."""
+    root = Fields()
+    known = {"self": [root]}
+    for name, chain, call, loop, variable in _CHAIN.findall(rule):
+        keys = re.findall(r"\w+", chain)
+        places = known.get(name, [])
+        for key in keys[:-1] if call else keys:
+            places = [place.below.setdefault(key, Fields()) for place in places]
+        if loop:
+            known.setdefault(variable, []).extend(place.below.setdefault(EACH, Fields()) for place in places)
+        if not loop or loop.startswith("filter"):
+            for place in places:
+                place.whole = True
+    return root
 
 
 @cache

@@ -18,7 +18,7 @@ from slicewright.kubernetes.problem import Problem, Severity, did_you_mean
 from slicewright.objects import Resource, grouped
 
 Verdict = Literal["accepted", "refused", "unknown", "skipped"]
-"""What the schema says: `unknown` where there is none, `skipped` where the caller asked for no check."""
+"""What the schema says: `unknown` if there is none, `skipped` if the caller asked for no check."""
 
 _ASK = "ask the API server: kubectl apply --dry-run=server"
 _MISSING = "SCHEMA005"
@@ -49,7 +49,7 @@ class Engine:
     ) -> None:
         """Take the schemas, the kinds to skip, and the APIs that are no longer served.
 
-        Without `requires_schemas`, a kind without a schema that may be that of a CRD is a note.
+        Without `requires_schemas`, a kind without a schema gets a note if it may be from a CRD.
         """
         self._schemas = schemas
         self._skip = tuple(skip)
@@ -87,7 +87,7 @@ class Engine:
                 yield replace(problem, message=f"{problem.message}: {count} checked by no schema")
 
     def is_clean(self, resource: Resource, verdict: Verdict) -> bool:
-        """Tell whether there is no problem of an object by itself, nor of its kind."""
+        """Tell whether an object has no problem of its own or of its kind."""
         if verdict != "accepted" or self._unevaluated(resource):
             return verdict == "skipped"
         return next(self.object_problems(resource, verdict), None) is None

@@ -16,6 +16,7 @@ from slicewright.check.selection import ALL, Selection, is_below
 from slicewright.check.suppress import inputs, may_suppress, suppress
 from slicewright.check.unfinished import SAMPLES, filled, independent, note, own_samples, placeholders_in
 from slicewright.check.units import Checked, Read, is_input
+from slicewright.intent.validate import SCHEMA_OF
 from slicewright.kubernetes.labels import OURS
 from slicewright.kubernetes.problem import Problem, errors, in_order, tally
 from slicewright.objects import Resource
@@ -63,7 +64,7 @@ class Surroundings(Protocol):
 
 
 def schema_errors(engine: Engine, resource: Resource) -> tuple[Problem, ...]:
-    """Return the errors of one object by its schema that no value of its placeholders mends."""
+    """Return the errors of one object by its schema that no value of its placeholders can remove."""
     held = placeholders_in(resource.data)
     samples = [filled(resource, held, sample) for sample in SAMPLES] if held else [resource]
     found = (engine.object_problems(one, engine.verdict(one)) for one in samples)
@@ -102,7 +103,7 @@ class ObjectCheck:
             yield from next(by_rules)
 
     def _of_unfinished(self, checked: Checked) -> Iterator[Problem]:
-        """Yield the problems of an object with placeholders that no value of them mends."""
+        """Yield the problems of an object with placeholders that no value of them can remove."""
         resource, held = checked.resource, checked.placeholders
         scope = self._scopes[id(resource)]
         yield from note(resource, held)
@@ -124,9 +125,9 @@ class ObjectCheck:
 
     @cached_property
     def _sets_of_samples(self) -> list[Mapping[Scope, ObjectSet]]:
-        """The objects of each scope with each sample in the place of all placeholders.
+        """For each sample the objects of each scope, with the sample in place of all placeholders.
 
-        A name with placeholders still stands for every name that it can become.
+        A name with placeholders still matches every name that it can become.
         """
         return [
             self._object_sets(
@@ -142,9 +143,9 @@ class ObjectCheck:
 
 
 _KIND = frozenset({("apiVersion",), ("kind",)})
-"""Paths where a placeholder says that nobody knows the kind, so that its schema need not be missed."""
+"""Paths where a placeholder hides the kind: then a missing schema is not reported."""
 _UNUSED = "IGN102"
-"""A reason to ignore a problem that is not there."""
+"""A reason to ignore a problem that does not exist."""
 
 
 class Report(Struct, frozen=True):
@@ -157,7 +158,7 @@ class Report(Struct, frozen=True):
     skipped: Mapping[str, int]
     """Objects that are not judged, by kind: those of other kinds, and of kinds that the user let pass."""
     passed_by: tuple[PassedBy, ...]
-    """Files that nobody named and that are not checked, documents and folders of them."""
+    """Files that the user did not name and that are not checked; also documents and folders."""
     unchanged: int = 0
     """Findings that are left out because their files did not change."""
 
@@ -180,7 +181,7 @@ class SecondEngine(Protocol):
     """Another engine that judges objects by their schemas."""
 
     def judged(self, objects: Sequence[Checked]) -> tuple[list[Checked], list[Problem]]:
-        """Return the objects with its verdicts, and its reasons where ours has none."""
+        """Return the objects with its verdicts, and its reasons if ours has none."""
 
 
 class Judges(Struct, frozen=True):
@@ -288,10 +289,6 @@ def _unsuppressed(
 
 def _input_problems(resource: Resource, beside: Surroundings) -> Iterator[Problem]:
     """Yield the problems of a document of our own input formats."""
-    # 60 ms, and few files that are checked hold one.
-    from slicewright.rendering.platform.kueue_configuration import validate_configuration  # noqa: PLC0415
-    from slicewright.rendering.repository import SCHEMA_OF  # noqa: PLC0415
-
     schema = SCHEMA_OF.get(resource.kind)
     if schema is None:
         yield resource.problem("IN007", ("kind",), f"unknown kind '{resource.kind}' of {OURS}")
@@ -299,6 +296,10 @@ def _input_problems(resource: Resource, beside: Surroundings) -> Iterator[Proble
     schemas = beside.input_schemas()
     refused = list(schemas.problems(schema, resource.data))
     if resource.kind == "TPUCluster" and not refused:
+        from slicewright.rendering.platform.kueue_configuration import (  # noqa: PLC0415 - 40 ms, for few files
+            validate_configuration,
+        )
+
         refused += validate_configuration(resource.data["spec"], schemas)
     for problem in refused:
         yield resource.placed(problem)

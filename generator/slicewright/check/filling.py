@@ -16,7 +16,7 @@ _LINE = re.compile(
     r"(?:export[ \t]+)?(?P<name>[^\s=#](?:[^=]*[^\s=])?)[ \t]*=[ \t]*"
     r"(?:(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)[ \t]*)?(?P<plain>(?(quote)|.*?))(?:(?<=[ \t])#.*)?"
 )
-"""A line of an env file; a quote is plain where more than a comment follows its end."""
+"""A line of an env file; a quote is plain if more than a comment follows its end."""
 
 
 def is_filled(token: str) -> bool:
@@ -36,8 +36,8 @@ def _name(match: re.Match[str]) -> str:
 def filled(text: str, values: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     """Return a text with values in the place of its placeholders, and the names that it has.
 
-    `${X:-default}` becomes the default where X has no value or an empty one, `${X-default}`
-    where it has none. What has neither stays; envsubst would make it empty.
+    `${X:-default}` becomes the default if X has no value or an empty one, and `${X-default}`
+    if it has none. What has neither stays; envsubst would make it empty.
     """
     used = set()
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from slicewright.rendering.repository import Package, Repository
 
 _PLAIN = frozenset({"image", "command", "args", "script", "env", "name"})
-"""Fields of a container with which no rule can find fault."""
+"""Fields of a container that no rule checks."""
 _OWN_AFFAIRS = frozenset(("container", "gcsFuse", "matrix", "naming", "onChange", "rehearsal", "run"))
-"""Fields of a workload that say nothing of what it wants of its cluster."""
+"""Fields of a workload that do not depend on its cluster."""
 _WAITS = rules_of(pods_ready)
 _OF_RUNS = tuple(
     rule for rule in RULES if (rule.severity == "error" or rule in _WAITS) and rule.kinds & RUN_KINDS
@@ -55,9 +55,9 @@ _OF_RUNS = tuple(
 _OF_PLACE = frozenset(_OF_RUNS).intersection(
     (*FITS, *_WAITS, *rules_of(multislice), minimum_version, gates, image_tags)
 )
-"""Rules that hold a run against its cluster, its variables against its slices, and its version of Pathways
-against those that exist. The others look at what pods are made of: where a person adds nothing to that, it is
-what bases and builders make."""
+"""Rules that compare a run with its cluster, its variables with its slices, and its version of Pathways with
+those that exist. The other rules look at the contents of pods: without additions of a person, these come from
+bases and builders."""
 
 
 def judged(
@@ -112,7 +112,7 @@ class _Run(Struct, frozen=True):
 
     begins: bool
     like: str
-    """What it shares with runs that meet their cluster alike; empty where a person wrote parts of pods."""
+    """What it shares with runs that fit their cluster alike; empty if a person wrote parts of pods."""
     resources: Callable[[], list[Resource]]
 
 

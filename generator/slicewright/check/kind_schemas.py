@@ -24,7 +24,7 @@ _ANY = "*"
 
 
 class Duplicate(Struct, frozen=True):
-    """An element whose keys an earlier element of the same list has."""
+    """An element with the same keys as an earlier element of its list."""
 
     path: Path
     keys: tuple[tuple[str, Any], ...]
@@ -117,7 +117,7 @@ _KIND = re.compile(r"[A-Za-z0-9.-]{1,63}")
 """What an apiVersion and a kind may be, so that no object names a file elsewhere, or none that can be."""
 
 ReadSchema = Callable[[str], Any]
-"""Returns a parsed schema by its path, or None where there is none. Raises BadSchemaError."""
+"""Returns a parsed schema by its path, or None if there is none. Raises BadSchemaError."""
 
 
 class BadSchemaError(ValueError):
@@ -166,12 +166,6 @@ class KindChecks(Struct, frozen=True, dict=True):
     def deprecated(self) -> str:
         """The warning of the API server; empty for a version that stays."""
         return str(self._beside.get("deprecated", ""))
-
-    @cached_property
-    def is_namespaced(self) -> bool | None:
-        """Whether objects of the kind have a namespace; None where the schema does not say."""
-        scope = self._beside.get("scope")
-        return None if scope is None else scope == "Namespaced"
 
 
 class KindSchemas:

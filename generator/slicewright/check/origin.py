@@ -104,7 +104,7 @@ class Origins:
         }
 
     def placed(self, problem: Problem, resource: Resource | None) -> Problem:
-        """Return a problem of an object at the line that a person wrote; as it is where there is none."""
+        """Return a problem of an object at the line that a person wrote; as it is if there is none."""
         root, _, folder = problem.file.partition("/")
         if resource is None or resource.source is not None or root != ROOT:
             return problem

@@ -20,7 +20,7 @@ _GROUPS = frozenset(
     | {kinds.KUEUE_GROUP, "config.kueue.x-k8s.io", kinds.TRAINER_GROUP, "accelerator.gke.io"}
     | {OURS.removesuffix("/")}
 )
-"""API groups of which all kinds are judged."""
+"""API groups whose kinds are all judged."""
 _OTHERS = frozenset(
     {("batch", "Job"), ("cloud.google.com", "ComputeClass"), ("autoscaling.x-k8s.io", "ProvisioningRequest")}
 )
@@ -42,7 +42,7 @@ _CONFIG_MAPS = (kinds.KUEUE_CONFIG_MAP, "jobset-manager-config")
 
 
 def is_judged(resource: Resource) -> bool:
-    """Tell whether an object is judged: one of the kinds, or one with pods or quota for TPUs or a queue."""
+    """Tell whether an object is judged: by its kind, or because its pods or quota name TPUs or a queue."""
     if resource.group in _GROUPS or (resource.group, resource.kind) in _OTHERS:
         return True
     may_ask = resource.kind in kinds.PODS_OF or resource.kind == "ResourceQuota"
@@ -224,7 +224,7 @@ def _is_merged(data: Any) -> bool:
 
 _PARTLY = "document of files that are checked"
 _NAMED = 5
-"""How many of a reason a summary names."""
+"""Number of names that a summary gives for each reason."""
 _BEHIND_NOUN = re.compile(r"(?= (?:of|that|to|without) )")
 
 

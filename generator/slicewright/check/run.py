@@ -1,6 +1,6 @@
 """The one loop that runs rules over the objects of each scope, and one report for each mistake.
 
-Rules see the objects of a cluster together where one is declared, else those of a build or a folder: a
+Rules see the objects of a cluster together if one is declared, else those of a build or a folder: a
 repository may hold tutorials, environments and variants of one thing. See docs/explanation/scopes.md.
 """
 
@@ -72,7 +72,7 @@ _CEL = "CEL001"
 
 
 class RuleSet:
-    """Rules by the kinds that they look at, so that no object meets a rule that is about others."""
+    """Rules by the kinds that they look at, so that each object is compared only with rules for its kind."""
 
     def __init__(self, rules: Iterable[Rule] = (), hint_of: Callable[[str], str] = lambda _: "") -> None:
         """Take the rules, and what returns the hint of a rule that has none itself.
@@ -133,9 +133,9 @@ class RuleSet:
     def without_repeats(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems without those that another one reports in better words.
 
-        A rule speaks for schemas and CEL where it reports an error of the same object, a TPUWorkload or a
-        TPUCluster for the objects that are rendered from it. A warning that readers of YAML disagree about a
-        value is left out where an error refuses the value.
+        An error of a rule replaces those of schemas and CEL for the same object. A problem of an input file
+        replaces those of the objects that are rendered from it. A warning that readers of YAML disagree about
+        a value is left out if an error refuses the value.
         """
         inputs = of_inputs(problems)
         of_files = {(problem.id, _place(problem)) for problem in problems if not problem.folder}
@@ -153,7 +153,7 @@ class RuleSet:
             if problem.severity == "error" and not problem.id.startswith(("SCHEMA", _CEL)):
                 by_rules[_subject(problem)].append(problem)
         return tuple(
-            # The schema may know how to mend what the rule reports.
+            # The schema may have a fix for what the rule reports.
             replace(problem, fix=problem.fix or fixes.get(_value(problem)))
             for problem in left
             if not self._repeats(problem, by_rules.get(_subject(problem), ()))

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import reduce
-from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
-from msgspec import Struct
 from msgspec.structs import replace
 
-from slicewright.intent import validate as input_check
-from slicewright.intent.validate import QUANTITY
-from slicewright.kubernetes.fields import digits
+from slicewright.intent.schema_hints import QUANTITY
+from slicewright.intent.validate import Refusal, explain, refusal
 from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, only_near, steps_between
 
 if TYPE_CHECKING:
@@ -44,19 +40,6 @@ _QUANTITY = "[numkMGTPE]"
 """A part of the pattern of quantities, and of no other."""
 
 
-class _Refusal(Struct, frozen=True):
-    """An error of jsonschema-rs with the fields of one of jsonschema, which the explainer reads."""
-
-    absolute_path: Path
-    absolute_schema_path: tuple[str, ...]
-    """`propertyNames` where a key is wrong, else empty: all that the explainer looks for."""
-    validator: str
-    validator_value: Any
-    schema: Any
-    instance: Any
-    message: str
-
-
 def explained(
     schema: dict[str, Any], errors: list[jsonschema_rs.ValidationError], data: Any = None
 ) -> list[Problem]:
@@ -65,68 +48,41 @@ def explained(
     A value of the wrong type is reported for that alone.
     """
     refusals = (_refusal(schema, error, data) for error in errors)
-    problems = bounded(_worded(problem, refusal) for refusal in refusals for problem in _explain(refusal))
+    problems = bounded(_worded(problem, refused) for refused in refusals for problem in _explain(refused))
     mistyped = {problem.path for problem in problems if problem.id == "SCHEMA003"}
     return [problem for problem in problems if problem.id == "SCHEMA003" or problem.path not in mistyped]
 
 
-def _with_keys(path: Path, data: Any) -> Path:
-    """Return a path of jsonschema-rs with the keys of mappings as they are: it makes numbers of digits."""
-    exact: list[str | int] = []
-    if data is not None:
-        for part in path:
-            is_digits = isinstance(data, dict) and isinstance(part, int)
-            keys = [key for key in data if digits(key) == part] if is_digits else [part]
-            exact += keys[:1]
-            data = data[keys[0]]
-    return tuple(exact) or path
+def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data: Any) -> Refusal:
+    """Return what the engine refuses, without the choices that nobody writes."""
+    refused = refusal(error, {"": schema}, data)
+    limit = refused.limit
+    if refused.keyword == "type" and isinstance(limit, list):
+        limit = [name for name in limit if name != "null"]
+    elif refused.keyword == "enum":
+        limit = [choice for choice in limit if choice not in ("", None)] or limit
+    elif refused.keyword == "anyOf":
+        limit = [branch for branch in limit if branch != {"type": "null"}]
+    return replace(refused, limit=limit)
 
 
-def _refusal(schema: dict[str, Any], error: jsonschema_rs.ValidationError, data: Any) -> _Refusal:
-    *way, keyword = error.schema_path
-    root: Any = schema
-    parent = reduce(getitem, way, root)
-    validator = str(keyword)
-    value = parent[validator]
-    kind: Any = error.kind
-    message = error.message
-    instance = error.instance
-    # A field may have the keyword's name, so that the way alone does not tell.
-    of_key: tuple[str, ...] = ()
-    if kind.name == "propertyNames":
-        of_key = ("propertyNames",)
-        instance = kind.error.instance
-    elif validator == "required":
-        message = f"{kind.property!r} is missing"
-    elif validator == "type" and isinstance(value, list):
-        value = [name for name in value if name != "null"]
-    elif validator == "enum":
-        value = [choice for choice in value if choice not in ("", None)] or value
-    elif validator == "anyOf":
-        value = [branch for branch in value if branch != {"type": "null"}]
-    path = _with_keys(tuple(error.instance_path), data)
-    return _Refusal(path, of_key, validator, value, parent, instance, message)
-
-
-def _explain(refusal: _Refusal) -> Iterator[Problem]:
-    if refusal.validator == "anyOf" and all(
-        set(branch) == {"required"} for branch in refusal.validator_value
-    ):
-        keys = [key for branch in refusal.validator_value for key in branch["required"]]
+def _explain(refused: Refusal) -> Iterator[Problem]:
+    if refused.keyword == "anyOf" and all(set(branch) == {"required"} for branch in refused.limit):
+        keys = [key for branch in refused.limit for key in branch["required"]]
         others = " or ".join(keys[1:])
         hint = f"add '{keys[0]}'" + (f", or {others}" if others else "")
-        yield Problem("IN003", f"'{keys[0]}' is missing", hint, path=refusal.absolute_path)
-    elif refusal.validator == "oneOf":
-        message = f"{_last(refusal.absolute_path)} must have exactly one of its alternatives"
-        yield Problem("IN006", message, "write exactly one of the alternatives", path=refusal.absolute_path)
-    elif refusal.validator == "not":
-        message = f"{_last(refusal.absolute_path)} has a form that is not allowed here"
-        yield Problem("IN006", message, path=refusal.absolute_path)
-    elif refusal.validator == "anyOf" and not all("type" in branch for branch in refusal.validator_value):
-        message = f"{_last(refusal.absolute_path)} has none of its allowed forms"
-        yield Problem("IN006", message, path=refusal.absolute_path)
+        yield Problem("IN003", f"'{keys[0]}' is missing", hint, path=refused.path)
+    elif refused.keyword == "oneOf":
+        message = f"{_last(refused.path)} must have exactly one of its alternatives"
+        yield Problem("IN006", message, "write exactly one of the alternatives", path=refused.path)
+    elif refused.keyword == "not":
+        message = f"{_last(refused.path)} has a form that is not allowed here"
+        yield Problem("IN006", message, path=refused.path)
+    elif refused.keyword == "anyOf" and not all("type" in branch for branch in refused.limit):
+        message = f"{_last(refused.path)} has none of its allowed forms"
+        yield Problem("IN006", message, path=refused.path)
     else:
-        yield from input_check.explain(refusal)
+        yield from explain(refused)
 
 
 def _last(path: Path) -> str:
@@ -134,20 +90,20 @@ def _last(path: Path) -> str:
     return f"'{names[-1]}'" if names else "the object"
 
 
-def _worded(problem: Problem, refusal: _Refusal) -> Problem:
+def _worded(problem: Problem, refused: Refusal) -> Problem:
     hint = problem.hint
-    if refusal.absolute_schema_path:
+    if refused.is_key:
         hint = _KEY_HINT
     elif problem.id == "IN005" and not hint:
-        pattern = str(refusal.schema.get("pattern", ""))
+        pattern = str(refused.schema.get("pattern", ""))
         if _QUANTITY in pattern:
             hint = QUANTITY
-        elif refusal.validator == "format":
+        elif refused.keyword == "format":
             hint = "write a date and time such as 2026-01-31T12:00:00Z"
-        elif refusal.absolute_path[-2:-1] == ("labels",):
+        elif refused.path[-2:-1] == ("labels",):
             hint = _LABEL_HINT
-        elif refusal.absolute_path[-2:-1] == ("metadata",):
-            hint = _HINTS.get(str(refusal.absolute_path[-1]), "")
+        elif refused.path[-2:-1] == ("metadata",):
+            hint = _HINTS.get(str(refused.path[-1]), "")
         else:
             hint = pattern and f"write a value that matches {pattern}"
     return replace(problem, id=_IDS[problem.id], hint=hint)
@@ -168,9 +124,9 @@ _CONVERT = "convert its CRD: slicewright schema CRD.yaml --output-dir DIR; then 
 
 
 def unknown_kind(resource: Resource, schemas: KindSchemas, removed: Removed) -> Problem:
-    """Return the problem of an object without a schema: an error where its apiVersion or kind is wrong.
+    """Return the problem of an object without a schema: an error if its apiVersion or kind is wrong.
 
-    It is a note where another release of Kubernetes may serve it, or where the kind may be that of a CRD.
+    It is a note if another release of Kubernetes may serve it, or if the kind may be that of a CRD.
     """
     api_version = str(resource.data["apiVersion"])
     gone = removed.get((api_version, resource.kind)) or removed.get((api_version, ""))

@@ -16,20 +16,20 @@ from slicewright.kubernetes.problem import SEVERITIES, Problem, Severity, family
 from slicewright.objects import ObjectSet, Resource, once
 
 _KUBECTL_TOO = frozenset({"GIT124"})
-"""Rules about what kubectl meets as well. It does not meet GIT111: the API server drops the namespace."""
+"""Rules that also matter for kubectl. GIT111 does not: the API server drops the namespace."""
 _OF_RUNS = frozenset({"GIT117", "GIT118"})
 """Rules about what an Application does to runs."""
 _ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
 _FLUX = ".toolkit.fluxcd.io"
 _PATTERN = re.compile(r"[^/]*[*?\[{].*")
 _MARKS = ("argocd.argoproj.io/", f"kustomize{_FLUX}/", f"helm{_FLUX}/")
-"""How annotations begin that a GitOps tool reads."""
+"""Prefixes of annotations that a GitOps tool reads."""
 
 
 def about_gitops(
     problems: Sequence[Problem], resources: Iterable[Resource], ours: Collection[str]
 ) -> tuple[Problem, ...]:
-    """Return the problems without those of GitOps rules where no GitOps tool is seen.
+    """Return the problems without those of GitOps rules if no GitOps tool is seen.
 
     What is in `ours`, files and folders of our own tree, is synced.
     """
@@ -119,7 +119,7 @@ def _is_below(file: str, folders: Collection[str]) -> bool:
 
 
 _UNREAD = ("FILE", "TOOL", "EXT", "YAML", "KUS0")
-"""How ids begin that say why something was not checked."""
+"""Prefixes of ids that say why something was not checked."""
 
 
 def names(selector: str, ident: str) -> bool:
@@ -165,7 +165,7 @@ class Selection(Struct, frozen=True):
         return lambda ident: not is_seen and needs_gitops(ident)
 
     def names(self, problem: Problem) -> bool:
-        """Tell whether somebody asks for a problem."""
+        """Tell whether the user asks for a problem."""
         if SEVERITIES.index(problem.severity) > SEVERITIES.index(self.least):
             return False
         if problem.id == "TOOL001":

@@ -227,8 +227,8 @@ def suppress(
 ) -> tuple[Problem, ...]:
     """Return the problems that no reason suppresses, and the problems of the reasons.
 
-    `known` returns the ids that there are; it is asked where an annotation meets no problem, and with none
-    any id is taken for one.
+    `known` returns the existing ids. It is called only if an annotation matches no problem; if it returns no
+    id, every id counts as existing.
     """
     marks: dict[_Holder, Resource] = {}
     input_holders: set[_Holder] = set()
@@ -263,7 +263,7 @@ def suppress(
 
 
 def may_suppress(resources: Iterable[Resource], ignored: Sequence[Entry] = ()) -> bool:
-    """Tell whether `suppress` may meet a reason: quickly, and true where a text only looks like one."""
+    """Tell whether `suppress` may find a reason: quickly, and true if a text only looks like one."""
     files = {resource.source.file.path: resource.source.file for resource in resources if resource.source}
     has_comment = any("slicewright:" in file.text for file in files.values())
     return bool(ignored) or has_comment or any(map(_marks, resources))

@@ -33,10 +33,10 @@ SAMPLES: tuple[Mapping[str, str], ...] = (
 _BEGINS = re.compile(
     r"\$[A-Za-z_{(]|<[a-zA-Z<]|@[A-Z]|%[A-Za-z_]|\{\{|__[A-Z]|YOUR[-_]|REPLACE|CHANGE|PLACEHOLDER"
 ).search
-"""How a placeholder begins. The whole pattern takes ten times as long: no first character is certain."""
+"""The beginnings of placeholders, which take a tenth of the time of the whole pattern."""
 _CAPITAL_NAME = re.compile(r"Name': '[A-Z]").search
 _CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-"""`KSA_NAME`: a placeholder where a field has the name of an object, which has no capitals."""
+"""`KSA_NAME`: a placeholder if a field names an object, because names of objects have no capitals."""
 _BLANK = re.compile(r"\s")
 _TEXTS = frozenset({"data", "stringData", "binaryData"})
 """Fields of a ConfigMap and a Secret, which hold files."""
@@ -143,7 +143,7 @@ _LISTED = 8
 
 
 def note(resource: Resource, held: Placeholders) -> list[Problem]:
-    """Return one note on the placeholders of an object; those of the environment alone need none."""
+    """Return one note on the placeholders of an object; none if all are in environment variables."""
     paths = [path for path in held if "env" not in path]
     tokens = list(dict.fromkeys(token for path in paths for token in held[path]))
     if not tokens:

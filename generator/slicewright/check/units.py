@@ -1,4 +1,4 @@
-"""What there is to read, and what was read: units, their objects, and the scope of each."""
+"""Units (files, builds, standard input): what to read, their objects once read, and the scope of each."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Unit(Struct, frozen=True):
     named: bool = False
     """Whether the user named it: then a file without a Kubernetes object is wrong, else it is passed by."""
     in_repository: bool = False
-    """Whether it is in a repository of ours, which is judged as a whole."""
+    """Whether it is in a slicewright repository, which is judged as a whole."""
     inside: bool = False
     """Whether a folder above the file has a kustomization, and none names the file."""
     text: str | Problem | None = None
-    """What to read in place of it: stdin is read once, and a file that is mended may not be written yet."""
+    """What to read in place of it: stdin is read once, and a fixed file may not be written yet."""
     joins: bool = False
     """Whether it is checked with its cluster, but is not of the tree: nothing says that it is synced."""
     beside: bool = False
@@ -79,7 +79,7 @@ class Checked(Struct, frozen=True):
 
 
 def checked(resource: Resource, engine: Engine, *, is_finished: bool = False) -> Checked:
-    """Return an object with the verdict of its schema; nothing of one that is finished is a placeholder."""
+    """Return an object with the verdict of its schema; a finished one has no placeholders."""
     verdict = engine.verdict(resource)
     held = {} if is_finished else placeholders_in(resource.data)
     return Checked(resource, verdict, not held and engine.is_clean(resource, verdict), held)
@@ -119,7 +119,7 @@ class Read:
         self.kustomizations = list(self._kustomizations())
 
     def add_referred(self, engine: Engine) -> None:
-        """Judge the objects to which those of their scope refer, and what syncs judged ones."""
+        """Judge also objects that judged ones of their scope refer to, and objects that sync judged ones."""
         if not self.others:
             return
         judged: dict[Scope, list[Resource]] = defaultdict(list)
@@ -147,11 +147,11 @@ class Read:
 
     @cached_property
     def files_beside(self) -> set[str]:
-        """The files and folders to whose objects others only refer, as reports name them."""
+        """The files and folders that are read only for references to their objects, as reports name them."""
         return self._files(part for part in self.parts if part.unit.beside)
 
     def files_of_clusters(self) -> set[str]:
-        """Return the files and folders of our own tree, without those that only join a cluster."""
+        """Return the files and folders of clusters, without those that a folder outside the tree adds."""
         resources = (
             *(one.resource for one in self.objects if not is_input(one.resource)),
             *self.kustomizations,

@@ -14,7 +14,7 @@ from slicewright.kubernetes.problem import Path, Problem, dotted
 from slicewright.objects import Resource
 
 _LISTS = 4
-"""Lists inside of Lists that are opened; nobody writes two."""
+"""The depth to which Lists inside of Lists are opened."""
 
 
 def unpack(data: Any, file: str, source: Source | None = None, at: Path = ()) -> Iterator[Resource | Problem]:

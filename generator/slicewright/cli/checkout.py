@@ -78,7 +78,7 @@ def already_there(root: Path, path: str, *, write: bool) -> tuple[Problem, ...]:
 def cluster_named(name: str, repository: Repository) -> ResolvedCluster:
     """Return a cluster of the repository. Raises Refused for a name that does not exist.
 
-    Where files of the repository are wrong, one of them may hold the cluster: then their problems are shown.
+    If files of the repository are wrong, one of them may hold the cluster: then their problems are shown.
     """
     if name not in repository.sites:
         show.stop_for_errors(repository.problems)
@@ -90,7 +90,7 @@ def workloads_named(names: Iterable[str], repository: Repository) -> frozenset[s
     """Return the keys of the workloads that are named, None for no name. Raises Refused.
 
     A name is `name` or `namespace/name`; of an entry of a sweep also `sweep/entry`. The name of a sweep means
-    all its entries, and what is left of earlier ones: its own key is returned too. Where files of the
+    all its entries, and what is left of earlier ones: its own key is returned too. If files of the
     repository are wrong, one of them may hold an unknown name: then their problems are shown.
     """
     known: dict[str, dict[str, set[str]]] = {}
@@ -123,7 +123,7 @@ _MORE_COMMITS = "git fetch --unshallow, or fetch-depth: 0 of actions/checkout"
 
 @contextlib.contextmanager
 def git_errors_shown() -> Iterator[None]:
-    """End the command where git gives no answer. Raises Refused for what the user can correct."""
+    """End the command if git gives no answer. Raises Refused for what the user can correct."""
     from slicewright.diff.io import git  # noqa: PLC0415 - 15 ms that few commands need
 
     try:

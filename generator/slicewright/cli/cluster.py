@@ -114,7 +114,7 @@ def status(output: str) -> None:
 
 
 def _nodes(entry: process_group.Running) -> str:
-    """Return the TPUCluster that the nodes are those of, and their number."""
+    """Return the TPUCluster of the nodes, and their number."""
     cluster_name = entry.state.get("cluster", "")
     return f"{cluster_name} ({entry.state['nodes']:,})" if cluster_name else "-"
 

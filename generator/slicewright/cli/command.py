@@ -25,7 +25,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def _enter(context: click.Context, _option: click.Parameter, folders: tuple[str, ...]) -> None:
-    """Go to folders, one after the other, until the command line is done. Raises BadParameter."""
+    """Change to folders, one after the other, until the command line is done. Raises BadParameter."""
     if context.resilient_parsing or not folders:  # a shell asks what could be written next
         return
     with contextlib.ExitStack() as undo:

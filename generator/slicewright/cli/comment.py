@@ -52,7 +52,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def write(name: str, text: str, environ: Mapping[str, str]) -> tuple[str, Problem | None]:
-    """Write the comment of a name, or change it where it exists; return its address, or why there is none."""
+    """Write the comment of a name, or change it if it exists; return its address, or why there is none."""
     marker = f"<!-- slicewright: {name} -->\n"
     try:
         conversation = _conversation(environ)

@@ -1,4 +1,4 @@
-"""`slicewright rehearse --what-if`, `--sweep` and `--changed`: plays variants, and compares them."""
+"""`slicewright rehearse --what-if`, `--sweep` and `--changed`: rehearses variants, and compares them."""
 
 from __future__ import annotations
 
@@ -150,10 +150,10 @@ def variant_scenarios(checkout: Checkout, cluster: str, variants: tuple[Variant,
 def play_family(
     family: Family, repeat: int, player: Player, time: ClockSettings
 ) -> tuple[list[Object], list[Result]]:
-    """Return the measures of each variant, and the results of all plays.
+    """Return the measures of each variant, and the results of all rehearsals.
 
-    A variant with the scenario of the base has its numbers. The first interrupted or broken play ends the
-    comparison, and its variant is left out.
+    A variant with the scenario of the base has its numbers. The first interrupted or broken rehearsal ends
+    the comparison, and its variant is left out.
     """
     noise = Noise(time.speed, repeat)
     base, *others = pairs = list(zip(family.variants, family.scenarios, strict=True))
@@ -187,7 +187,7 @@ def play_family(
 
 
 def is_same(first: Scenario, second: Scenario) -> bool:
-    """Tell whether two scenarios play the same: whatever a rehearsal reads is equal in both."""
+    """Tell whether two scenarios are equal in everything that a rehearsal reads."""
     return _facts(first) == _facts(second)
 
 
@@ -206,11 +206,10 @@ _NOW = "working tree"
 def families_of_change(
     root: Path, rev: str, now: Sequence[Scenario], clusters: Container[str], tell: Callable[[str], None]
 ) -> list[Family]:
-    """Return what to play of the clusters whose rehearsal the working tree changed since it left `rev`.
+    """Return the scenarios, before and after the change, of clusters whose rehearsal changed since `rev`.
 
-    These are the scenarios before and after the change. If a cluster cannot be rehearsed before the change,
-    only the present scenario is played, and `tell` gets the reason. `tell` also gets the names of removed
-    clusters. Raises Refused for an unknown revision.
+    If a cluster cannot be rehearsed before the change, only the present scenario is returned, and `tell` gets
+    the reason. `tell` also gets the names of removed clusters. Raises Refused for an unknown revision.
     """
     families: list[Family] = []
     with git_errors_shown(), tree_before(root, rev) as folder:
@@ -247,7 +246,7 @@ def _before(checkout: Checkout, cluster: str) -> tuple[Scenario | None, str]:
 
 
 def new_errors(family: Family, group: Group, share: float) -> list[Object]:
-    """Return the errors of a change that its base does not have; all if the base was not played.
+    """Return the errors of a change that its base does not have; all if the base was not rehearsed.
 
     A run that does not fail, but waits longer by more than a share, is an error too.
     """
@@ -316,7 +315,7 @@ def compare(
     is_sweep: bool,
     share: float | None,
 ) -> NoReturn:
-    """Play variants, print the comparison, and end the command.
+    """Rehearse variants, print the comparison, and end the command.
 
     The variants of a cluster run at one speed, the lowest if slices are lost at random. With a `share` they
     are a change: a wait that grew by more is an error.

@@ -46,7 +46,7 @@ class Candidate(Struct, frozen=True):
     named: bool
     """Whether the user named the file: then it is a problem that the object is not imported."""
     made_by: str = ""
-    """The kind of what made a living run and is to be imported in its place, if anything did."""
+    """The kind of the object that created the live run and is to be imported instead; '' if none did."""
 
 
 @command(

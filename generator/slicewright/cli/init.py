@@ -1,4 +1,4 @@
-"""`slicewright init`: make a GitOps repository, or bring the bases of one to this version."""
+"""`slicewright init`: make a GitOps repository, or upgrade the bases of one to this version."""
 
 import json
 import os
@@ -29,7 +29,7 @@ from slicewright.rendering.outdated_runs import outdated as find_outdated
 from slicewright.version import __version__
 
 _SHOWN = 5
-"""Files that are named where many are in the way."""
+"""Number of existing files that a message names."""
 
 
 @command(
@@ -140,7 +140,7 @@ def _own_requirement(file: str) -> tuple[str, dict[str, bytes], list[Problem]]:
         installed = distribution("slicewright")
         name, wheel = packed(installed)
     except PackageNotFoundError:
-        return _by_name(file, "slicewright is not installed")
+        return _by_name(file, "slicewright runs without being installed")
     except NotPackableError as error:
         checkout = _checkout(installed)
         return _of_checkout(file, checkout) if checkout else _by_name(file, str(error))

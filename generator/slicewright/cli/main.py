@@ -16,7 +16,7 @@ from slicewright.cli import streams
 from slicewright.cli.command import BROKEN, COMPLETION, HELP, INTERRUPTED, folder_option
 from slicewright.cli.streams import say
 from slicewright.documentation import DOCS
-from slicewright.home import NoHomeError
+from slicewright.environ import NoHomeError
 from slicewright.version import __version__
 
 if TYPE_CHECKING:

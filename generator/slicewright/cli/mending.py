@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from slicewright.kubernetes.problem import Fix
 
 _ROUNDS = 10
-"""How often files are checked and mended: one fix may make place for another."""
+"""How often files are checked and fixed: one fix may make place for another."""
 Mark = tuple[str, str, str, str]
-"""What a finding is known by wherever it is: file, id, object, and field without indexes of lists."""
+"""What identifies a finding at any place: file, id, object, and field without indexes of lists."""
 
 
 def _mark(problem: Problem) -> Mark:
@@ -54,32 +54,32 @@ class Mending(Struct):
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     pending: set[str] = field(default_factory=set)
-    """Files that wait to be written: all rounds come first, so a killed run leaves no file half mended."""
+    """Files that wait to be written: all rounds come first, so a killed run leaves no file half fixed."""
     refused: dict[str, Problem] = field(default_factory=dict)
     first: int = 0
     """The number of findings at the beginning."""
     fixed: int = 0
     later: list[Problem] = field(default_factory=list)
-    """Findings that a fix brought, and a later one mended."""
+    """Findings that one fix caused and a later one fixed."""
     left: int = 0
-    """Findings that an unsafe fix would mend."""
+    """Findings that an unsafe fix would remove."""
 
     def run(self, report: Report, check: Callable[[Sequence[Unit]], Report]) -> Report:
         """Fix the problems of a report, and return the report of the remaining ones."""
         self.first = len(report.problems)
         first = Counter(map(_mark, report.problems))
-        brought: dict[Mark, Problem] = {}
+        caused: dict[Mark, Problem] = {}
         rounds = 0
         while rounds < _ROUNDS and (self._changes(report) or self._write()):
             rounds += 1
             new = ((_mark(problem), problem) for problem in report.problems)
-            brought |= {mark: problem for mark, problem in new if mark not in first}
+            caused |= {mark: problem for mark, problem in new if mark not in first}
             report = check([self._unit(unit) for unit in self.units])
         if self._write():
             report = check([self._unit(unit) for unit in self.units])
         last = Counter(map(_mark, report.problems))
         self.fixed = (first - last).total()
-        self.later = [problem for mark, problem in brought.items() if mark not in last]
+        self.later = [problem for mark, problem in caused.items() if mark not in last]
         self.left = sum(bool(problem.fix and not problem.fix.safe) for problem in report.problems)
         return replace(report, problems=(*report.problems, *self.refused.values()))
 
@@ -165,7 +165,7 @@ class Mending(Struct):
         verb = "fixed" if self.writes else "would fix"
         more = f"; --unsafe would fix {self.left} more" if self.left and not self.unsafe else ""
         files = counted(len(self.after), "file")
-        also = f" and {len(self.later)} that a fix brought," if self.later else ""
+        also = f" and {len(self.later)} that a fix caused," if self.later else ""
         say(f"{verb} {self.fixed} of {counted(self.first, 'finding')}{also} in {files}{more}", err=True)
         for problem in self.later:
-            say(f"  brought: {problem.text().splitlines()[0]}", err=True)
+            say(f"  caused: {problem.text().splitlines()[0]}", err=True)

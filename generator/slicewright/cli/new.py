@@ -70,7 +70,7 @@ def _matrix(_context: click.Context, _option: click.Parameter, values: tuple[str
         if name == "slices" and not all(map(str.isdecimal, items)):
             raise click.BadParameter("write numbers: --matrix slices=1,2")
         if name in {**env, **matrix}:
-            raise click.BadParameter(f"{name} is there twice: write all its values in one, {name}=A,B,C")
+            raise click.BadParameter(f"duplicate name {name}: write all its values in one, {name}=A,B,C")
         if name in ("slices", "tpu"):
             matrix[name] = list(map(int, items)) if name == "slices" else items
         else:
@@ -87,7 +87,7 @@ def _pairs(
         raise click.BadParameter(f"write {option.opts[0]} {option.metavar}")
     repeated = [name for name, count in Counter(first for first, _, _ in pairs).items() if count > 1]
     if repeated and option.name in ("env", "request"):
-        raise click.BadParameter(f"{repeated[0]} is there twice")
+        raise click.BadParameter(f"duplicate name {repeated[0]}")
     return [(first, second) for first, _, second in pairs]
 
 
@@ -316,7 +316,7 @@ def _without_queue(queues: list[tuple[str, str]], namespace: str) -> str:
 
 
 def _can_ask() -> bool:
-    """Tell whether a person sits at a terminal."""
+    """Tell whether a person at a terminal can answer."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

@@ -1,4 +1,4 @@
-"""Play scenarios for `slicewright rehearse`, one after another or in parallel, and print the reports."""
+"""Run scenarios for `slicewright rehearse`, one after another or in parallel, and print the reports."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def play(
     has_pods: bool,
     name: str = "",
 ) -> Result:
-    """Play a scenario. Parallel ones have names, and do not redraw the terminal."""
+    """Run a scenario. Parallel ones have names, and do not redraw the terminal."""
     try:
         from slicewright.rehearse.session import Elsewhere, run_scenario  # noqa: PLC0415 - it needs an extra
     except ModuleNotFoundError as error:
@@ -112,7 +112,7 @@ class Lines:
 
 
 class Player(Struct, frozen=True):
-    """How scenarios are played: where, with what, how many at once, and how time passes."""
+    """How scenarios run: where, with what, how many in parallel, and how time passes."""
 
     place: tuple[Path, str, bool] | None
     """The kubeconfig and the context of an existing cluster, and whether to mark it; None: a test bed."""
@@ -130,7 +130,7 @@ class Player(Struct, frozen=True):
         return clock_settings(scenario.parts, **times, room=room(scenario.site))
 
     def results(self, plays: Sequence[tuple[str, Scenario]], time: ClockSettings) -> Iterator[Result]:
-        """Yield the results of named plays, which run one after another or in parallel."""
+        """Yield the results of named scenarios, which run one after another or in parallel."""
         run = partial(play, place=self.place, keep=self.keep, has_pods=self.has_pods)
         if self.jobs > 1 and len(plays) > 1:
             from slicewright.cli.side_by_side import side_by_side  # noqa: PLC0415 - as in `play`

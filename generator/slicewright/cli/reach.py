@@ -19,7 +19,7 @@ from slicewright.cluster.status.run_status import Status, status
 from slicewright.diff.io import git
 from slicewright.diff.object_changes import read_one
 from slicewright.diff.tree_version import Objects
-from slicewright.home import home
+from slicewright.environ import home
 from slicewright.kubernetes.problem import Problem, did_you_mean
 from slicewright.kubernetes.types import Object
 from slicewright.project.repository_reader import Checkout
@@ -124,7 +124,7 @@ def clusters_of(
 
 
 def reach(names: Iterable[str], checkout: Checkout, context: str | None, file: Path | None) -> list[Place]:
-    """Return how some clusters are reached. Raises Refused; ends the command where one cannot be."""
+    """Return the connections to some clusters; end the command if one fails. Raises Refused."""
     clusters = list(names)
     if not clusters:
         hint = "slicewright import cluster writes one from a live cluster"

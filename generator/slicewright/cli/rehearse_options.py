@@ -47,14 +47,14 @@ def cores() -> int:
 
 
 def jobs_of(jobs: int | None, *, has_own_beds: bool, has_pods: bool, is_compared: bool) -> int:
-    """Return how many plays run in parallel: as requested, else as the cores allow.
+    """Return how many rehearsals run in parallel: as requested, else as the cores allow.
 
     On other systems than Linux it is one: a fork is not safe there. Raises UsageError.
     """
     if jobs is not None and not is_compared:
         raise click.UsageError("--jobs is about comparisons: add --what-if, --sweep, --repeat or --changed")
     if jobs is not None and not has_own_beds:
-        raise click.UsageError("--jobs starts a test bed for each play: leave out --keep and --kubeconfig")
+        raise click.UsageError("--jobs starts several test beds: leave out --keep and --kubeconfig")
     if sys.platform != "linux":
         if (jobs or 1) > 1:
             raise click.UsageError("--jobs needs Linux")

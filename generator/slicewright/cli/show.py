@@ -9,7 +9,7 @@ from typing import IO, Any, NoReturn
 import click
 
 from slicewright.cli.streams import exact, say
-from slicewright.home import NoHomeError
+from slicewright.environ import NoHomeError
 from slicewright.kubernetes.problem import Problem, by_sweep, errors, foremost, in_order, tallied
 from slicewright.kubernetes.visible import in_json, visible
 
@@ -34,7 +34,7 @@ class Refused(click.UsageError):
 
 
 def unknown(message: str, hint: str) -> Refused:
-    """Return the error for a name that does not exist; the hint is the nearest names."""
+    """Return the error for an unknown or ambiguous name; it shows message and hint in one line."""
     return Refused("USE004", message, hint, between="; ")
 
 
@@ -59,7 +59,7 @@ def stop(problems: Iterable[Problem], code: int = 1) -> NoReturn:
 
 
 def stop_for_errors(problems: Iterable[Problem]) -> None:
-    """End the command where one of the problems is an error."""
+    """End the command if one of the problems is an error."""
     listed = in_order(problems)
     if errors(listed):
         stop(listed)

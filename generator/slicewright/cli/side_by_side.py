@@ -1,4 +1,4 @@
-"""Plays of a comparison in parallel: each in a forked process with its own test bed."""
+"""Rehearsals of a comparison in parallel: each in a forked process with its own test bed."""
 
 import multiprocessing
 import multiprocessing.connection
@@ -24,10 +24,10 @@ _LOOK_SECONDS = 1.0
 
 
 def side_by_side(plays: Sequence[Play], jobs: int) -> Generator[Result]:
-    """Yield the results of plays in their order, while up to `jobs` of them run.
+    """Yield the results of rehearsals in their order, while up to `jobs` of them run.
 
     An interruption ends all of them: the first that it cut short says so in its result. Processes that still
-    play end with this iterator, and with this process however that ends.
+    rehearse end with this iterator, and with this process however that ends.
     """
     processes = _Processes(plays)
     with Interruption() as interruption:
@@ -47,7 +47,7 @@ def side_by_side(plays: Sequence[Play], jobs: int) -> Generator[Result]:
 
 
 class _Processes:
-    """The processes that play now, by the pipes that bring their results."""
+    """The running processes, by the pipes that transfer their results."""
 
     def __init__(self, plays: Sequence[Play]) -> None:
         self._plays = plays
@@ -57,7 +57,7 @@ class _Processes:
         self.done: dict[int, Result] = {}
 
     def begin(self, jobs: int) -> None:
-        """Start the next plays, as long as fewer than `jobs` run."""
+        """Start the next rehearsals, as long as fewer than `jobs` run."""
         context = multiprocessing.get_context("fork")
         while self._begun < len(self._plays) and len(self._running) < jobs:
             receiver, sender = context.Pipe(duplex=False)
@@ -70,7 +70,7 @@ class _Processes:
             raise KeyboardInterrupt
 
     def tell(self, number: int) -> None:
-        """Send a signal once to all processes that play; 0 sends none."""
+        """Send a signal once to all processes that rehearse; 0 sends none."""
         if number and not self._signal:
             self._signal = number
             for _, process in self._running.values():
@@ -88,7 +88,7 @@ class _Processes:
                 self._end(process.exitcode or 0)
 
     def _end(self, code: int) -> None:
-        """End the command as a play that gave no result: it has said why, unless it was killed."""
+        """End the command as a rehearsal that gave no result; it has said why, unless it was killed."""
         if self._signal:
             raise KeyboardInterrupt
         if code > 0:

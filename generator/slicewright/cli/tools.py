@@ -17,9 +17,10 @@ from slicewright.cli import show
 from slicewright.cli.command import BROKEN, HELP, command, epilog, folder_option, output_option
 from slicewright.cli.rehearse_options import cores
 from slicewright.cli.streams import say
+from slicewright.environ import which
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.build import available, build_all
-from slicewright.programs.find import cache_root, locate, which
+from slicewright.programs.find import cache_root, locate
 from slicewright.programs.pins import Tool
 from slicewright.programs.pins import tools as pinned
 from slicewright.version import __version__

@@ -233,7 +233,7 @@ def validate(
 
 
 def _joined(scope: Targets, cluster: str | None, *, one_cluster: bool) -> dict[str, ResolvedCluster]:
-    """Join what there is to check to a cluster, and return the cluster that is named. Raises Refused."""
+    """Add the checked paths to the named cluster, and return the cluster. Raises Refused."""
     if cluster is None:
         if one_cluster and len(scope.clusters) == 1:
             scope.join(min(scope.clusters))
@@ -254,7 +254,7 @@ def _refuse_together(options: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other or have no effect together."""
     mends, changed = options["fix"] or options["diff"], options["changed"] is not None
     if options["unsafe"] and not mends:
-        raise click.UsageError("--unsafe says what to mend: use it with --fix or --diff")
+        raise click.UsageError("--unsafe allows more fixes: use it with --fix or --diff")
     if options["diff"] and options["output"] != "text":
         raise click.UsageError(f"--diff prints a patch, not a report: leave out -o {options['output']}")
     if options["cluster"] and (changed or options["one_cluster"] or not options["paths"]):
@@ -360,8 +360,9 @@ class _Surroundings:
 
     def as_rendered(self, problems: Sequence[Problem]) -> tuple[Problem, ...]:
         """Return the problems; for edited frozen runs, with the first changed line that a render finds."""
-        more = self.render_problems() if any(problem.id == "RUN001" for problem in problems) else ()
-        found = {problem.file: problem for problem in more if problem.id == "RUN001"}
+        if all(problem.id != "RUN001" for problem in problems):
+            return tuple(problems)
+        found = {problem.file: problem for problem in self.render_problems() if problem.id == "RUN001"}
         return tuple(
             found.get(problem.file, problem) if problem.id == "RUN001" else problem for problem in problems
         )

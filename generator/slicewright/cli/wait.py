@@ -91,7 +91,7 @@ def wait(
 
 
 def _verdict(runs: Iterable[Run], state: str) -> int | None:
-    """Return the exit code, None while it is not decided."""
+    """Return the exit code; None until it is decided."""
     states = {run.state for run in runs}
     if not states:
         say("the tree has no run of the workload; slicewright render creates it", err=True)

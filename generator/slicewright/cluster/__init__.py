@@ -1,1 +1,1 @@
-"""A live cluster: its API server, what runs in it, and the intent that it becomes."""
+"""A live cluster: its API server, what runs in it, and the input files that are made from it."""

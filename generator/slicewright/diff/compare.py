@@ -87,7 +87,7 @@ def _left(cluster: str, old: str, new: str, after: TreeVersion) -> str:
 
 
 class ControllerChange(Struct, frozen=True):
-    """A controller of a cluster that has another release, another copy of it, or none, before or after."""
+    """A controller of a cluster whose release or copy differs between the trees, or is in only one."""
 
     cluster: str
     controller: str

@@ -40,7 +40,7 @@ class ObjectChange(Struct, frozen=True):
     name: str
     is_platform: bool
     stays: bool
-    """Whether it stays in the cluster although it leaves the tree: nobody prunes it, or nobody may."""
+    """Whether it stays in the cluster although it leaves the tree: nothing prunes it, or may prune it."""
     note: str
     """What its change means beyond itself; empty if it means nothing more."""
     diff: str
@@ -89,7 +89,7 @@ def _broken(readings: Mapping[Folder, _Reading]) -> set[Folder]:
 
 
 def _compose_all(version: TreeVersion, known: dict[str, _Reading]) -> dict[Folder, _Reading]:
-    """Return the contents of the applied folders: those in lists, and those with an Application alone."""
+    """Return the contents of the applied folders: those in lists, and those with their own Application."""
     present = list(folders(version))
     readings = {folder: _compose(folder, version, known) for folder in present if folder.is_listed}
     if len(readings) < len(present):

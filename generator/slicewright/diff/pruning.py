@@ -24,11 +24,11 @@ APPLICATION, KUSTOMIZATION = "Application", "Kustomization"
 _ARGOCD = (ARGOCD_GROUP, APPLICATION)
 _FLUX = (FLUX_GROUP, KUSTOMIZATION)
 _IN_CLUSTER = "in-cluster"
-"""What Argo CD calls its own cluster, where it is named and not addressed."""
+"""What Argo CD calls its own cluster, if it is named and not addressed."""
 _FORBIDDEN = "its annotations forbid pruning it"
 _NOBODY = ", and nothing else prunes it"
 _TOO_LATE = ", if the run was not pruned first"
-"""What syncs a folder may see the commit before it is told itself that it does so no more."""
+"""A tool may prune by the commit before its own object, which the commit changes too, is updated."""
 _BY_HAND = "delete it with kubectl"
 
 
@@ -38,16 +38,16 @@ class GitopsApp(Struct, frozen=True):
     key: Key
     kind: str
     home: str
-    """The folder in which it lies itself; empty for one that lies outside of the tree."""
+    """The folder that contains it; empty if it is outside of the tree."""
     path: str
     destination: str
     """The cluster that it syncs, as its tool has it."""
     applies: bool
-    """Whether it applies by itself what comes to its folder."""
+    """Whether it automatically applies what is added to its folder."""
     prunes: bool
     """Whether it deletes by itself what leaves its folder."""
     takes_along: bool
-    """Whether what it synced goes with it."""
+    """Whether its objects are deleted with it."""
 
 
 def gitops_apps(objects: Objects) -> Iterator[GitopsApp]:
@@ -94,13 +94,13 @@ def _flux(cluster: str) -> str:
 
 
 def _path(key: Key, path: str) -> str:
-    """Return the folder of its cluster's tree that a path names, wherever the tree lies; empty for others."""
+    """Return the folder of its cluster's tree that a path names, wherever the tree is; empty for others."""
     _, mark, below = path.partition(f"{ROOT}/{key[0]}/")
     return f"{mark}{below.rstrip('/')}" if mark else ""
 
 
 def above(path: str) -> Iterator[str]:
-    """Yield a folder and those that it lies in, the innermost first."""
+    """Yield a folder and those that contain it, the innermost first."""
     while path:
         yield path
         path = path.rpartition("/")[0]

@@ -23,7 +23,7 @@ _LIMITS = frozenset({"nominalQuota", "borrowingLimit", "lendingLimit"})
 Cell = tuple[str, str, str, str, str, str]
 """Cluster, kind, name, flavor, resource and limit."""
 Queue = tuple[str, str, str]
-"""Cluster, namespace and name; the name is empty where a run asks no queue."""
+"""Cluster, namespace and name; the name is empty if a run asks no queue."""
 
 
 class QuotaMove(Struct, frozen=True):
@@ -117,7 +117,7 @@ def _behind(objects: Objects) -> dict[Queue, str]:
 HOLD, DRAIN = "Hold", "HoldAndDrain"
 _NONE = "None"
 _RANK = {HOLD: 1, DRAIN: 2}
-"""What stops more, of a run's LocalQueue and the ClusterQueue behind it; all else stops nothing."""
+"""Policies that stop runs: the higher one of a LocalQueue and its ClusterQueue counts."""
 
 
 class Stop(Struct, frozen=True):
@@ -159,7 +159,7 @@ class StopPolicies:
         return _stop(self._before, run), _stop(self._after, run)
 
     def changes(self, going_on: Objects, chips_of: Callable[[TreeObject], int]) -> Iterator[StopChange]:
-        """Yield the queues that are stopped or opened, with the runs that are there before and afterwards."""
+        """Yield the queues that are stopped or opened, with the runs that exist before and afterwards."""
         concerned = [run for run in going_on.values() if len({stop.rank for stop in self.stop(run)}) > 1]
         for key in sorted(self._after):
             before, after = _policy(self._before.get(key)), _policy(self._after[key])

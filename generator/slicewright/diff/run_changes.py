@@ -48,7 +48,7 @@ class Context(Struct, frozen=True):
     """The folders in which some object differs."""
     pruning: Pruning
     staying: Mapping[Key, str]
-    """What stays in its cluster although nobody syncs it there any more, and why."""
+    """What stays in its cluster although nothing syncs it there any more, and why."""
     stops: StopPolicies
     chips_of: Callable[[TreeObject], int]
 

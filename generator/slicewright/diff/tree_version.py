@@ -43,7 +43,7 @@ class Folder:
     workload: str = ""
     """Empty for a folder of the platform, such as `_platform`, and for a namespace's."""
     is_listed: bool = field(default=True, compare=False)
-    """Whether it is applied with its namespace; of one that is not, only what syncs it alone applies it."""
+    """Whether it is applied with its namespace; otherwise only an app for it alone applies it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TreeObject:
     folder: Folder
     data: Object
     is_patch: bool = False
-    """Whether it is a patch of a Component, for an object that somebody else has."""
+    """Whether it is a patch of a Component, for an object from elsewhere."""
 
     @property
     def kind(self) -> str:

@@ -1,1 +1,1 @@
-"""YAML documents: text to plain data with places, and plain data to text that every reader agrees on."""
+"""YAML documents: text to plain data with places, and plain data to text that all readers read alike."""

@@ -16,7 +16,7 @@ from slicewright.kubernetes.problem import Edit, Fix, Path, Problem, only_near
 def write(data: dict[str, Any], values: dict[Path, Any], *, safe: bool = True) -> Fix | None:
     """Return the fix that writes values at their paths, and the mappings around them that are missing.
 
-    None where something else than a mapping is in the way.
+    None if a value on the path is not a mapping.
     """
     edits = {edit.path: edit for path, value in values.items() if (edit := _edit(data, path, value))}
     title = ", ".join(f"{path[-1]}: {_shown(value)}" for path, value in values.items())
@@ -42,7 +42,7 @@ def rename(path: Path, name: str) -> Fix:
 
 
 def _edit(data: Any, path: Path, value: Any) -> Edit | None:
-    """Return the edit that writes a value, with the mappings around it where nothing is written."""
+    """Return the edit that writes a value, with the mappings around it if nothing is written."""
     name: Any
     for length, name in enumerate(path):
         if not (data is None or isinstance(data, list if isinstance(name, int) else dict)):
@@ -89,7 +89,7 @@ def fix_of_type(value: Any, types: Collection[str], path: Path) -> Fix | None:
 
 
 def vouched(problem: Problem, data: Any, validator: jsonschema_rs.Draft7Validator) -> Problem:
-    """Return a problem of some data; its fix is not safe where the schema refuses what it makes."""
+    """Return a problem of some data; its fix is not safe if the schema refuses what it makes."""
     fix = problem.fix
     if fix is None or not fix.safe:
         return problem

@@ -34,7 +34,7 @@ _PROPERTIES = re.compile(r"(?:[&!]\S*\s*)*")
 
 
 def patched(text: str, edits: Sequence[Edit]) -> str | None:
-    """Return the text of one document after some edits; None where no way to write them reads as intended."""
+    """Return the text of one document after some edits; None if no way to write them reads as intended."""
     if "*" in text and (together := _at_once(text, edits)) is not None:
         return together  # an anchor and its aliases change together
     for edit in edits:
@@ -55,7 +55,7 @@ def patched(text: str, edits: Sequence[Edit]) -> str | None:
 def patched_together(text: str, fixes: Sequence[Fix]) -> tuple[str, list[Fix]]:
     """Return the text of one document after fixes of different places, and those that can be written.
 
-    The text is read once for all, and in halves where something cannot be written in its tidiest way.
+    The text is read once for all, and in halves if something cannot be written in its tidiest way.
     """
     if len(fixes) == 1:
         result = patched(text, fixes[0].edits)
@@ -404,7 +404,7 @@ def _narrowed(text: str, fix: Fix) -> tuple[int, str, Fix]:
 def replacements(text: str, fix: Fix) -> Iterator[tuple[int, int, str]]:
     """Yield the lines that a fix replaces: the first, the one behind the last, from 1, and what they become.
 
-    Nothing where it cannot be written. Only its own document or item is read again: a file may hold many.
+    Nothing if it cannot be written. Only its own document or item is read again: a file may hold many.
     """
     parts = _split(text)
     if fix.document + 1 >= len(parts):

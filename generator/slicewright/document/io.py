@@ -66,7 +66,7 @@ def unreadable(name: str, error: OSError) -> Problem:
 def decoded(content: bytes, name: str) -> str | Problem:
     """Return the bytes of a file as text, or the problem: they are too many, or not UTF-8.
 
-    UTF-16 is read if its byte order mark is there, as kubectl and kustomize read it: PowerShell writes it.
+    UTF-16 with a byte order mark is read too, as kubectl and kustomize do: PowerShell writes it.
     """
     if len(content) > LARGEST:
         return _too_large(name, len(content))

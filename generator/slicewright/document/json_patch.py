@@ -20,7 +20,7 @@ _LEVELS = MAX_DEPTH - 4
 """Levels of nesting that a patch may reach: what it makes is written into files that we must read again,
 and a generated patch wraps a value into two levels more."""
 _CHARACTERS_A_VALUE = 64
-"""How much text weighs as much as one value."""
+"""Characters of text that count as one value."""
 
 
 def parse_pointer(pointer: str) -> Keys:
@@ -47,7 +47,7 @@ def apply(operations: list[Operation], document: Any) -> Any:
     Raises PatchError where an operation is malformed, leads nowhere, or its test fails, and where copies
     make the document larger or deeper than one that is read may be; the document is then half changed and
     must be thrown away. Kustomize is laxer: it lets `replace` add what is missing,
-    `test` find a null that is not there, and indexes count from the end.
+    `test` find null in a missing value, and indexes count from the end.
     """
     holder = {"": document}
     for operation in operations:
@@ -62,9 +62,9 @@ def apply(operations: list[Operation], document: Any) -> Any:
 
 
 def merge(fields: dict[str, Any], item: dict[str, Any]) -> None:
-    """Set fields of an object in place, as a strategic merge does where neither has a list or a null.
+    """Set fields of an object in place, as a strategic merge does if neither has a list or a null.
 
-    Raises PatchError where a mapping meets another value; the object must then be thrown away.
+    Raises PatchError if a mapping would be merged with another value; discard the object then.
     """
     for key, value in fields.items():
         present = item.get(key)
@@ -119,7 +119,7 @@ def _apply(operation: Operation, holder: dict[str, Any]) -> None:
 
 
 def _keys(text: str) -> Keys:
-    """Return the way to a value in the holder, in which the document is the value of an empty key."""
+    """Return the path to a value in the holder, in which the document is the value of an empty key."""
     try:
         return ("", *parse_pointer(text))
     except ValueError as error:
@@ -182,11 +182,11 @@ def _remove(holder: Any, keys: Keys) -> None:
 
 
 def difference(before: Any, after: Any) -> list[Operation]:
-    """Return the patch that turns one object into the other, guarded against a base that moved.
+    """Return the patch that turns one object into the other, guarded against a base that changed.
 
-    Every operation below a list element follows a `test` of that element: of its `name` where it has one,
-    else of the old value, so that a changed base fails the build instead of being patched in the wrong
-    place. Elements are matched by position; new ones are appended, a list that lost some is replaced.
+    Every operation below a list element follows a `test` of that element: of its `name` if it has one,
+    else of the old value. So a changed base fails the build, and is not patched in the wrong place. Elements
+    are matched by position; new ones are appended, a list that lost some is replaced.
     """
     return list(_differ(before, after, ""))
 

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from slicewright.document.document import MAX_DEPTH, MAX_VALUES, Document
-from slicewright.document.parts import paired
+from slicewright.document.kubectl import paired
 from slicewright.document.tree import Node, trees
 from slicewright.document.yaml_reader import read_documents, read_manifests
 
@@ -32,7 +32,7 @@ def _trees(text: str) -> dict[int, Node]:
 
 
 Kind = tuple[str, str, str]
-"""Group, kind and namespace; the last is empty where none is written."""
+"""Group, kind and namespace; the last is empty if none is written."""
 _APART = re.compile(r"^---.*\n", re.MULTILINE)
 _WORDS = re.compile(r"^(apiVersion|kind): ['\"]?([^\s'\"]+)", re.MULTILINE)
 _WITHIN = re.compile(r"^metadata:\n(?:  .*\n)*?  namespace: ['\"]?([^\s'\"]+)", re.MULTILINE)

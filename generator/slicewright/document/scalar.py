@@ -1,4 +1,4 @@
-"""Plain scalars: what YAML 1.2 and kubectl make of them, and which strings all readers take for strings."""
+"""Plain scalars: what YAML 1.2 and kubectl make of them, and which strings all readers read as strings."""
 
 import json
 import math
@@ -18,7 +18,7 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _DIGITS = 40
-"""Longer numbers are refused unread: Python takes its time for them, and no field holds them."""
+"""Longer numbers are refused unread: Python reads them slowly, and no field holds them."""
 
 _QUOTE = "write it in quotes if it is text"
 
@@ -92,7 +92,7 @@ _GO_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,24}|0[bB][01]{1,70}|0[oO]?[0
 _GO_FLOAT = re.compile(r"\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
 EXACT = 2**53
-"""Integers up to here survive where a reader takes every number for a float."""
+"""Integers up to here survive a reader that reads every number as a float."""
 
 
 def read_kubernetes(text: str) -> Scalar:
@@ -181,7 +181,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_/$.(-][A-Za-z0-9_./@%+=~$():,;'\"!?*&<>|\[\]{}\
 
 @lru_cache(maxsize=65536)
 def write_string(text: str) -> str:
-    """Return a string on one line: plain where YAML 1.1 and 1.2 agree that it is a string, else quoted."""
+    """Return a string on one line: plain if YAML 1.1 and 1.2 agree that it is a string, else quoted."""
     return text if _is_plain(text) else write_quoted(text)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 from msgspec.structs import replace
 
-from slicewright.document.parts import LINE_BREAK
+from slicewright.document.kubectl import LINE_BREAK
 from slicewright.kubernetes.problem import Problem
 
 _HINTS = {

@@ -9,7 +9,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def unified(name: str, before: str | None, after: str | None) -> str:
-    """Return the unified diff of two versions of a file; None stands for a file that is not there."""
+    """Return the unified diff of two versions of a file; None stands for a missing file."""
     place = name.lstrip("/")
     old = "/dev/null" if before is None else _quoted(f"a/{place}")
     new = "/dev/null" if after is None else _quoted(f"b/{place}")

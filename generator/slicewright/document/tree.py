@@ -20,8 +20,7 @@ from msgspec import Struct
 from yaml._yaml import CParser
 
 from slicewright.document.document import MAX_DEPTH, MAX_VALUES
-from slicewright.document.kubectl import OF_YAML, tagged
-from slicewright.document.parts import parts_of
+from slicewright.document.kubectl import OF_YAML, parts_of, tagged
 from slicewright.document.scalar import NotPortableError, Scalar, key_of, read_kubernetes
 from slicewright.kubernetes.problem import Path
 
@@ -37,7 +36,7 @@ class Node(Struct):
     place: tuple[int, int] = (0, 0)
     """Line and column, both from 1."""
     style: str = ""
-    """Of a scalar: its quote, `|`, `>`, or empty where it is plain."""
+    """Of a scalar: its quote, `|`, `>`, or empty if it is plain."""
     flow: bool = True
     """Whether it is in brackets or a scalar, so that it ends with its last character."""
     is_list: bool = False
@@ -52,7 +51,7 @@ class Node(Struct):
         return self.children[index] if isinstance(index, int) and index < len(self.children) else None
 
     def at(self, path: Path) -> Node | None:
-        """Return the node at a path; None where nothing is written there."""
+        """Return the node at a path; None if nothing is written there."""
         node: Node | None = self
         for name in path:
             child = node.child(name) if node else None

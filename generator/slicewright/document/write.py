@@ -12,11 +12,11 @@ _NO_LITERAL = re.compile(
     r"|[^\n -~\u00a0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff]"
     r"(?<![\ue000-\ufdcf\ufe00-\ufefe\uff00-\ufffd])"
 )
-"""What no block literal may hold, readable as it is: those texts are quoted.
+"""Texts that are quoted, because they do not survive in a block literal.
 
-Kustomize and kubectl rewrite a literal as one long quoted line where a line ends in a blank or holds a tab,
-readers disagree about a first line that is indented and about empty lines at the end, YAML 1.1 takes some
-characters beyond ASCII for line breaks, and others turn the direction of writing.
+Kustomize and kubectl rewrite a literal as one long quoted line if a line ends in a blank or holds a tab.
+Readers disagree about an indented first line and about empty lines at the end. YAML 1.1 reads some characters
+beyond ASCII as line breaks, and others change the direction of writing.
 """
 _LONG_KEY = 1000
 """Characters; a key that is alone on its line may have 1024 (YAML 1.2.2, section 7.4.2)."""
@@ -97,7 +97,7 @@ def _inline(value: Any) -> str:
 
 
 def _float(value: float) -> str:
-    """Return a number with a point, without which YAML 1.1 takes `1e-05` for a string."""
+    """Return a number with a point, without which YAML 1.1 reads `1e-05` as a string."""
     if not math.isfinite(value):
         raise ValueError(f"{value} has no place in JSON")
     digits, e, exponent = repr(value).partition("e")

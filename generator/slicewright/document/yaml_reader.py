@@ -13,8 +13,7 @@ from yaml._yaml import CParser
 
 from slicewright.document import scalar
 from slicewright.document.document import MAX_DEPTH, MAX_DOCUMENTS, MAX_VALUES, Document, same
-from slicewright.document.kubectl import OF_YAML, disputed, refused_start, tagged
-from slicewright.document.parts import parts_of
+from slicewright.document.kubectl import OF_YAML, disputed, parts_of, refused_start, tagged
 from slicewright.document.syntax import of_character, of_parser, of_template
 from slicewright.kubernetes.problem import Problem, Severity, bounded
 
@@ -41,9 +40,9 @@ def read_documents(
 ) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file, or no document and the problem that stopped the reading.
 
-    Empty documents are left out. With `undisputed` what kustomize would read as something else is refused
-    as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004 nested
-    too deeply or aliases that expand to too much, YAML005 a tag or an anchor that has no meaning here,
+    Empty documents are left out. With `undisputed`, values that kustomize would read as something else are
+    refused as well. Ids: YAML001 syntax, YAML002 a key given twice, YAML003 a key that is not text, YAML004
+    nested too deeply or aliases that expand to too much, YAML005 a tag or an anchor without meaning here,
     YAML006 a number that is not portable, YAML007 a disputed scalar, YAML010 too many documents.
     """
     try:
@@ -55,7 +54,7 @@ def read_documents(
 def read_manifests(text: str, file: str) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
     """Return the documents of a file as kubectl reads them, and every problem of the reading.
 
-    A problem leaves out as little as can be: a value, a key with its value, else a document. YAML020: a text
+    A problem leaves out as little as it can: a value, a key with its value, else a document. YAML020: a text
     that kubectl does not read. The other ids are those of `read_documents`. A warning says what readers of
     YAML 1.2 read as something else.
     """
@@ -270,7 +269,7 @@ class _Reader:
         return True
 
     def _key(self, value: Any, event: Any) -> Any:
-        """Return the key that kubectl makes of a scalar, with a warning where that is another text."""
+        """Return the key that kubectl makes of a scalar, with a warning if that is another text."""
         original = getattr(event, "value", value)
         key = value if isinstance(value, str) else scalar.key_of(value)
         if key is None:
@@ -305,7 +304,7 @@ class _Reader:
         parent.key, parent.merging = None, False
 
     def _repeats(self, parent: _Open, value: Any) -> None:
-        """Report a key that is there twice: kubectl takes the last value, and kustomize refuses the file."""
+        """Report a duplicate key: kubectl takes the last value, and kustomize refuses the file."""
         is_equal = same(parent.value[parent.key], value)
         message = f"duplicate key '{parent.key}'" + ("" if is_equal else ": kubectl takes the last value")
         severity: Severity = "warning" if is_equal else "error"
@@ -355,7 +354,7 @@ class _Reader:
             return text
 
     def _as_kubectl(self, text: str, event: Any) -> scalar.Scalar:
-        """Return what kubectl makes of a scalar, with a warning where YAML 1.2 makes something else of it."""
+        """Return what kubectl makes of a scalar, with a warning if YAML 1.2 makes something else of it."""
         known = scalar.MEANINGS[text]
         if known is not scalar.UNUSUAL:
             return cast("scalar.Scalar", known)

@@ -45,7 +45,7 @@ class _Entry(Struct, frozen=True):
 
 
 def expand(source: Source) -> tuple[list[Source], list[Problem]]:
-    """Return the workloads of a checked TPUWorkload, itself where it has no matrix, and their problems."""
+    """Return the workloads of a checked TPUWorkload, itself if it has no matrix, and their problems."""
     spec = source.data["spec"]
     if "matrix" not in spec:
         return [source], []
@@ -177,9 +177,9 @@ def room_for_name(spec: dict[str, Any]) -> int:
 
 
 def _part(field: str | int, value: Any) -> str:
-    """Return a value as a part of a name; '' where a name cannot hold it.
+    """Return a value as a part of a name; '' if a name cannot hold it.
 
-    A name holds no point: 0.1 is 1e-1, and 0.00025 is 25e-5.
+    A name cannot have a point: 0.1 is 1e-1, and 0.00025 is 25e-5.
     """
     if field == "slices":
         return f"{value}x"
@@ -194,7 +194,7 @@ def _part(field: str | int, value: Any) -> str:
 
 
 def _source(source: Source, name: str, entry: _Entry) -> Source:
-    """Return the document of an entry, with the way back to the lines of its values."""
+    """Return the document of an entry, which knows the lines of its values in the file."""
     data, spec = source.data, source.data["spec"]
     matrix = spec["matrix"]
     variables = {str(path[1]): text for path, text in entry.values.items() if path[0] == "env"}

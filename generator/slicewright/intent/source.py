@@ -37,7 +37,7 @@ class Sweep(Struct, frozen=True):
 
     @property
     def most(self) -> int | None:
-        """The number of its runs that may be admitted at once; None is unlimited."""
+        """The number of its runs that may be admitted at the same time; None is unlimited."""
         most: int | None = self.written.data["spec"]["matrix"].get("maxConcurrent")
         return most
 
@@ -48,7 +48,7 @@ class Source(Struct, frozen=True, dict=True):
     file: SourceFile
     document: Document
     renamed: Mapping[Path, Path] = field(default_factory=dict)
-    """Keys that are read as others than they are written, and their places."""
+    """Keys that are read under another name, and their places in the file."""
     sweep: Sweep | None = None
     layers: tuple[Source, ...] = ()
     """What the document was merged from, the narrowest first: what a person wrote, and defaults."""
@@ -61,7 +61,7 @@ class Source(Struct, frozen=True, dict=True):
     def origin(self, path: Path) -> tuple[Source, Path]:
         """Return the document that gives the value at a path, and the path of it there.
 
-        Where no document has all of the path, that is the one with the most of it.
+        If no document has all of the path, that is the one with the most of it.
         """
         if not self.layers:
             return self, path
@@ -228,7 +228,7 @@ def mended(source: Source, problems: Iterable[Problem], accepts: Callable[[Any],
 
 
 def _holder(data: Any, path: Path) -> dict[str | int, Any] | None:
-    """Return the mapping that holds the value at a path; None where that is a list, or not there."""
+    """Return the mapping that holds the value at a path; None if that is a list, or missing."""
     part: Any
     for part in path[:-1]:
         data = data[part] if isinstance(data, list) or (isinstance(data, dict) and part in data) else None

@@ -66,12 +66,12 @@ class Pool(Struct, frozen=True, rename="camel"):
 
     @property
     def path(self) -> Path:
-        """The way to it in the file."""
+        """The path to it in the file."""
         return ("spec", "pools", self.index)
 
 
 class TpuPool(Pool, frozen=True, rename="camel"):
-    """Node pools of one TPU shape: one node pool a slice."""
+    """Node pools of one TPU shape: one for each slice."""
 
     tpu: TpuRequest
     slices: int = 1
@@ -89,7 +89,7 @@ class CpuPool(Pool, frozen=True, rename="camel"):
     machine_type: str = ""
     nodes: int = 1
     node_pool_names: tuple[str, ...] = ()
-    """As written; else the one that is called as the pool."""
+    """As written; else the name of the pool."""
 
 
 class FairSharing(Struct, frozen=True):
@@ -151,7 +151,7 @@ class Rung(Struct, frozen=True, rename="camel"):
 
 
 class ComputeClass(Struct, frozen=True, rename="camel"):
-    """A ladder of ways to obtain a slice, tried in order."""
+    """A ComputeClass: priorities for a slice, tried in order."""
 
     index: int
     """Position in spec.computeClasses, for messages."""
@@ -162,14 +162,14 @@ class ComputeClass(Struct, frozen=True, rename="camel"):
 
 
 class Account(Struct, frozen=True, rename="camel"):
-    """Somebody who has rights: a person, a group, or a service account (of Google, or of the namespace)."""
+    """A holder of rights: a person, a group, or a service account (of Google, or of the namespace)."""
 
     kind: Literal["User", "Group", "ServiceAccount"]
     name: str
 
 
 class Team(Struct, frozen=True, rename="camel"):
-    """Who shares a namespace."""
+    """A team: the people and the service account of a namespace."""
 
     index: int
     """Position in spec.teams, for messages."""
@@ -221,7 +221,7 @@ class Cluster(Struct, frozen=True, rename="camel"):
     cpu_pools: tuple[CpuPool, ...] = ()
     local_queues: tuple[LocalQueue, ...] = ()
     has_queues: bool = False
-    """Whether the file says anything of queues; where it does not, any queue name is taken on trust."""
+    """Whether the file says anything of queues; if it does not, any queue name is accepted."""
     priority_classes: tuple[str, ...] = field(default=())
     """The names that workloads may give."""
     priorities: tuple[PriorityClass, ...] = ()
@@ -261,7 +261,7 @@ class Cluster(Struct, frozen=True, rename="camel"):
         return own or name in BUILT_IN_PRIORITIES or any(fnmatchcase(name, entry.name) for entry in others)
 
     def queue_behind(self, name: str, namespace: str) -> ClusterQueue | None:
-        """Return the ClusterQueue behind the LocalQueue of a namespace; None where the file tells of none."""
+        """Return the ClusterQueue behind the LocalQueue of a namespace; None if the file tells of none."""
         behind = {
             local.cluster_queue
             for local in self.local_queues
@@ -325,7 +325,7 @@ def _team(index: int, value: Object) -> Object:
 
 
 def _gitops(value: Object) -> Object:
-    """Return the field with Argo CD's own cluster and Flux's usual kind of source where none is written."""
+    """Return the field with Argo CD's own cluster and Flux's usual kind of source if none is written."""
     values = dict(value)
     if argocd := value.get("argocd"):
         values["argocd"] = {**argocd, "destination": argocd.get("destination") or IN_CLUSTER}

@@ -54,7 +54,7 @@ class Defaults(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[bool, bool, bool]:
-        """Repository, cluster, namespace, team; the last two with a cluster are narrower than without."""
+        """Sort key, wide to narrow: repository, cluster, namespace, team; a cluster narrows the last two."""
         return bool(self.namespace or self.team), bool(self.cluster), bool(self.team)
 
 

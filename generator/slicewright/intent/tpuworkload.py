@@ -30,7 +30,7 @@ class Provisioning(Struct, frozen=True, rename="camel"):
 
     @property
     def is_flex_start(self) -> bool:
-        """Whether GKE makes the nodes when it has some, queued or not."""
+        """Whether GKE makes the nodes when it has capacity, queued or not."""
         return self.type in ("FlexStart", "FlexStartQueued")
 
 
@@ -76,7 +76,7 @@ class FailurePolicy(Struct, frozen=True, rename="camel"):
 
 
 class Cpu(Struct, frozen=True, rename="camel"):
-    """Nodes of a CPU pool, for a run without TPUs: one pod a node."""
+    """Nodes of a CPU pool, for a run without TPUs: one pod on each node."""
 
     pool: str
     nodes: int = 1
@@ -90,7 +90,7 @@ class AuxiliaryJob(Struct, frozen=True, rename="camel"):
     pod_template: Object = field(default_factory=dict)
     backoff_limit: int | None = None
     runs: Literal["Before", "Beside", "After"] = "Beside"
-    """When it runs, seen from the slices."""
+    """When it runs, relative to the slices."""
 
 
 class PathwaysHead(Struct, frozen=True, rename="camel"):
@@ -101,7 +101,7 @@ class PathwaysHead(Struct, frozen=True, rename="camel"):
 
 
 class PathwaysWorker(Struct, frozen=True, rename="camel"):
-    """The few fields that a PathwaysJob lets one set on its workers' pods."""
+    """The few fields of its workers' pods that a PathwaysJob allows."""
 
     termination_grace_period_seconds: int | None = None
     priority_class_name: str = ""
@@ -227,7 +227,7 @@ class Workload(Struct, frozen=True, rename="camel", kw_only=True):
 
     @property
     def has_image(self) -> bool:
-        """Whether the container of the program has an image: the bases bring none along."""
+        """Whether the container of the program has an image: the bases have none."""
         own = (item for item in self.own_containers if item["name"] == self.main_container)
         return "image" in self.container or any("image" in item for item in own)
 
@@ -314,7 +314,7 @@ def provisioning(value: str | Object) -> Provisioning:
 
 
 def sliced(kind: type[_Value], data: Object) -> _Value:
-    """Return what has slices: a workload, a pool, or a rung of a ComputeClass."""
+    """Return what has slices: a workload, a pool, or a priority of a ComputeClass."""
     values = {**data, "provisioning": provisioning(data.get("provisioning", "OnDemand"))}
     if "tpu" in data:
         values["tpu"] = tpu_request(data["tpu"])

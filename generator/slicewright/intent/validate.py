@@ -1,177 +1,43 @@
-"""Checks a document against the JSON Schema of its kind: fast where it is right, helpful where it is not.
-
-A hint says what to write instead of a value that the schema refuses: a form, a limit, or an example.
-"""
+"""Checks a document against the JSON Schema of its kind: fast if it is right, helpful if it is not."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import cached_property, reduce
+from operator import getitem
+from typing import TYPE_CHECKING, Any, cast
 
 import jsonschema_rs
+from msgspec import Struct
 
 from slicewright.document.edit import fix_of_choice, fix_of_key, fix_of_type, vouched
-from slicewright.kubernetes.problem import Path, Problem, bounded, counted, did_you_mean, dotted, meant
-from slicewright.kubernetes.quantity import seconds, without_days
-from slicewright.kubernetes.regular_expression import whole
+from slicewright.intent.schema_hints import (
+    JSON_TYPES,
+    KEY_HINT,
+    TYPE_WORDS,
+    UNITS,
+    form_hint,
+    missing_hint,
+    pattern_hint,
+    type_hint,
+)
+from slicewright.kubernetes.fields import at, digits
+from slicewright.kubernetes.problem import Path, Problem, bounded, did_you_mean, dotted, meant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    from jsonschema import Draft7Validator, ValidationError
-
-TYPE_WORDS = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
-UNITS = {"Items": "element", "Length": "character", "Properties": "key"}
-"""What `min...` and `max...` of a schema count."""
-KEY_HINT = "write a name of letters, digits, '-', '_' and '.', with at most one prefix/ before it"
-JSON_TYPES: dict[str, type] = dict(
-    zip(TYPE_WORDS, (dict, list, str, int, float, bool, type(None)), strict=True)
-)
-_SHORT_EXAMPLE = 60
-"""Characters of an example that is a list or a mapping; a longer one is left out."""
-
-
-def missing_hint(key: str, schema: Mapping[str, Any]) -> str:
-    """Return the hint for a missing key with the schema of its value."""
-    example = _example(schema, ("string", "integer", "array", "object"))
-    return f"add '{key}'" + (f", for example {example}" if example else "")
-
-
-def type_hint(schema: Mapping[str, Any], types: list[str], path: Path, value: Any) -> str:
-    """Return the hint for a value of the wrong type."""
-    types = [name for name in types if name != "null"] or types
-    if quoted := _quote(types, value):
-        return quoted
-    name = f"{path[-1]}: " if path and isinstance(path[-1], str) else ""
-    if types == ["integer"] and "Seconds" in name and (number := _whole_seconds(value)):
-        return f"write {name}{number}"
-    if types == ["array"] and isinstance(value, dict) and (entry := _named(schema, value)):
-        return f"write {name}[{entry}]"
-    required, low = schema.get("required", ()), schema.get("minimum")
-    if types == ["object"] and required:
-        return f"write {name}{_required_form(required)}"
-    if types == ["array"] and (required := schema.get("items", {}).get("required", ())):
-        return f"write {name}[{_required_form(required)}]"
-    if types == ["integer"] and low is not None:
-        return f"write an integer, {low} or more"
-    if _is_quantity(schema):
-        return QUANTITY
-    if "string" in types and "patternErrorMessage" in schema:
-        return pattern_hint(schema)
-    example = _example(schema, types)
-    words = " or ".join(TYPE_WORDS[name] for name in types)
-    return f"write {words}" + (f", for example {example}" if example else "")
-
-
-def form_hint(schema: Mapping[str, Any], validator: str, limit: Any, value: Any) -> str:
-    """Return the hint for a value of the right type that a keyword of its schema refuses."""
-    if validator == "pattern" and (release := _with_v(limit, value)):
-        return release
-    if validator in {"minimum", "maximum"}:
-        return f"write {limit} or {'more' if validator == 'minimum' else 'less'}"
-    if validator == "uniqueItems":
-        return "write each entry once"
-    if unit := UNITS.get(validator[3:]):
-        if validator.startswith("max"):
-            return f"write at most {counted(limit, unit)}"
-        description = str(schema.get("description", ""))
-        if description.startswith("Write "):
-            return f"write {description.removeprefix('Write ').rstrip('.')}"
-        if limit > 1:
-            return f"write {limit} or more {unit}s"
-        return "write a value" if unit == "character" else f"add {'an' if unit == 'element' else 'a'} {unit}"
-    return pattern_hint(schema)
-
-
-def pattern_hint(schema: Mapping[str, Any]) -> str:
-    """Return the hint for a text of the wrong form: what its schema tells an editor, or an example."""
-    if message := schema.get("patternErrorMessage"):
-        return str(message)
-    if example := _example(schema, ("string", "integer")):
-        return f"write a value such as {example}"
-    if str(schema.get("pattern")).endswith("(ns|us|µs|μs|ms|s|m|h))+)$"):
-        return "write a duration, for example 90s, 10m or 1h30m"
-    return QUANTITY if _is_quantity(schema) else str(schema.get("description", ""))
-
-
-QUANTITY = "write a quantity, for example 500m, 4, 1.5Gi or 2e9"
-
-
-def _is_quantity(schema: Mapping[str, Any]) -> bool:
-    return "pattern" in schema and "anyOf" in schema and "description" not in schema
-
-
-def _required_form(required: Sequence[str]) -> str:
-    return f"{{{', '.join(f'{key}: ...' for key in required)}}}"
-
-
-def _example(schema: Mapping[str, Any], types: Sequence[str]) -> str:
-    """Return the first example of one of some types as YAML; empty if there is none, or if it is long."""
-    allowed = tuple(JSON_TYPES[name] for name in types if name not in {"boolean", "null"})
-    for example in schema.get("examples", ()):
-        if isinstance(example, allowed):
-            if isinstance(example, str):
-                return example if "\n" not in example else ""
-            text = json.dumps(example)
-            return text if len(text) <= _SHORT_EXAMPLE else ""
-    return ""
-
-
-def _with_v(pattern: str, value: Any) -> str:
-    """Return the hint for a release that lacks only its v; empty for any other text."""
-    release = f"v{value}"
-    matches = whole(pattern) if pattern.startswith("^v") else None
-    return f"write {release}" if matches is not None and matches(release) else ""
-
-
-def _whole_seconds(value: Any) -> str:
-    """Return the number of seconds of a time span such as 8h; empty for another value, and for a fraction."""
-    span = seconds(without_days(value.replace(" ", ""))) if isinstance(value, str) else None
-    return str(span) if span is not None and span >= 0 and span.denominator == 1 else ""
-
-
-def _named(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    """Return a mapping of names to texts as entries of a list, if entries have a `name` and another key."""
-    entries = (entry for examples in schema.get("examples", ()) for entry in examples)
-    example: Any = next(entries, None)
-    if not (value and isinstance(example, dict) and list(example)[:1] == ["name"] and len(example) == 2):  # noqa: PLR2004
-        return ""
-    name, text = next(iter(value.items()))
-    texts = [text if isinstance(text, str) else str(text) if type(text) is int else "..."]
-    entry = json.dumps(dict(zip(example, [name, *texts], strict=True)))
-    return entry + (", ..." if len(value) > 1 else "") if len(entry) <= _SHORT_EXAMPLE else ""
-
-
-def _quote(types: list[str], value: Any) -> str:
-    if types == ["string"] and isinstance(value, bool | int | float):
-        return "write it in quotes"
-    if types == ["boolean"] and isinstance(value, str):
-        return "write true or false"
-    if types == ["integer"] and isinstance(value, str) and value.isdecimal():
-        return f"write {value}, without quotes"
-    if types == ["array"] and isinstance(value, str):
-        return f"write a list: [{value}]"
-    return ""
-
+    from collections.abc import Collection, Iterator
 
 BASE = "https://slicewright.dev/schemas/"
 """The schemas carry no `$id`; loaded under this address, their relative references meet."""
+SCHEMA_OF = {
+    kind: f"slicewright/{kind.lower()}.json" for kind in ("TPUWorkload", "TPUCluster", "TPUDefaults")
+}
 
 _OBJECT_FORMS = {
     "Reservation": "write {type: Reservation, name: NAME}",
     "ComputeClass": "write {type: ComputeClass, name: NAME}",
 }
-"""Words that choose a way only together with a name, and what to write."""
+"""Kinds of provisioning that need a name, and what to write."""
 _TRIED = {
     "name": ("queueName", "write metadata: {name: VALUE}"),
     "namespace": ("queueName", "write metadata: {namespace: VALUE}"),
@@ -248,7 +114,7 @@ class Schemas:
         return schema
 
     def problems(self, name: str, data: Any) -> Iterator[Problem]:
-        """Yield everything that a schema has against some data, with paths and no places yet.
+        """Yield the problems that a schema finds in some data, with paths and no places yet.
 
         Ids: IN001 wrong type, IN002 unknown key, IN003 missing key, IN004 none of the choices, IN005 not of
         the form that is asked for, IN006 keys that exclude each other. A value of the wrong type is reported
@@ -256,11 +122,8 @@ class Schemas:
         """
         if self.accepts(name, data):
             return
-        errors = _explainer(self._documents)({"$ref": BASE + name}).iter_errors(data)
-        problems = bounded(problem for error in errors for problem in explain(error))
-        if not problems:  # the engines differ: what the stricter one says is short, but it must not get lost
-            refused = self._fast[name].iter_errors(data)
-            problems = [Problem("IN005", error.message, path=tuple(error.instance_path)) for error in refused]
+        refusals = (refusal(error, self._documents, data) for error in self._fast[name].iter_errors(data))
+        problems = bounded(problem for refused in refusals for problem in explain(refused))
         mistyped = {problem.path for problem in problems if problem.id == "IN001"}
         misspelt = {
             (problem.path[:-1], _missing(_instead(problem))) for problem in problems if problem.id == "IN002"
@@ -272,66 +135,79 @@ class Schemas:
                 yield vouched(problem, data, self._fast[name])
 
 
-def _explainer(documents: Mapping[str, Any]) -> Callable[[dict[str, str]], Draft7Validator]:
-    """Return the engine with the better errors. Its import takes 45 ms, and only wrong documents need it."""
-    from jsonschema import Draft7Validator  # noqa: PLC0415
-    from jsonschema.validators import extend  # noqa: PLC0415
-    from referencing import Registry  # noqa: PLC0415
-    from referencing.jsonschema import DRAFT7  # noqa: PLC0415
+class Refusal(Struct, frozen=True):
+    """An error of jsonschema-rs, with the part of the schema that it is about."""
 
-    strict: Any = extend(Draft7Validator, {"pattern": _whole})  # type: ignore[no-untyped-call]
-    # Without their `$schema`: a reference to a schema that has one would lead back to the plain class.
-    contents = {
-        name: {key: value for key, value in schema.items() if key != "$schema"}
-        for name, schema in documents.items()
-    }
-    resources = [(BASE + name, DRAFT7.create_resource(schema)) for name, schema in contents.items()]
-    registry: Registry[Any] = Registry().with_resources(resources)
-    return lambda schema: strict(schema, registry=registry)
-
-
-def _whole(_engine: object, pattern: str, value: object, _schema: object) -> Iterator[ValidationError]:
-    """Match as the other engine does; Python's takes its time for long values, and reads `$` otherwise."""
-    from jsonschema import ValidationError  # noqa: PLC0415 - as in `_explainer`
-
-    matches = whole(pattern)
-    if isinstance(value, str) and matches is not None and not matches(value):
-        yield ValidationError(f"{value!r} does not match {pattern!r}")
+    path: Path
+    way: Path
+    """The place of the keyword in its document."""
+    keyword: str
+    limit: Any
+    """What the keyword says."""
+    schema: dict[str, Any]
+    value: Any
+    name: str = ""
+    """The key that is missing."""
+    is_key: bool = False
+    """Whether the value is a key of a mapping, which `propertyNames` refuses."""
 
 
-def explain(error: Any) -> Iterator[Problem]:
-    """Yield the problems behind an error of a validator (a ValidationError, or an object with its fields)."""
-    path: Path = tuple(error.absolute_path)
-    limit: Any = error.validator_value
-    schema: Any = error.schema
-    value: Any = error.instance
-    validator, subject = str(error.validator), _subject(path)
-    if validator == "additionalProperties":
+def refusal(error: jsonschema_rs.ValidationError, documents: Mapping[str, Any], data: Any) -> Refusal:
+    """Return an error of the engine about some data; `documents` are the schemas by their path below BASE.
+
+    A schema that refers to no other one has the path "".
+    """
+    path, kind = _with_keys(tuple(error.instance_path), data), cast("Any", error.kind)
+    is_key = kind.name == "propertyNames"
+    found = kind.error if is_key else error
+    address, _, _ = (found.absolute_keyword_location or "").partition("#")
+    *way, keyword = found.schema_path
+    schema: Any = reduce(getitem, way, documents[address.removeprefix(BASE)])
+    value = found.instance if is_key or data is None else at(data, *path)  # the engine sorts keys
+    name = kind.property if kind.name == "required" else ""
+    return Refusal(path, (*way, keyword), str(keyword), schema[keyword], schema, value, name, is_key)
+
+
+def _with_keys(path: Path, data: Any) -> Path:
+    """Return a path of jsonschema-rs with the keys of mappings as they are: it makes numbers of digits."""
+    exact: list[str | int] = []
+    if data is not None:
+        for part in path:
+            is_digits = isinstance(data, dict) and isinstance(part, int)
+            keys = [key for key in data if digits(key) == part] if is_digits else [part]
+            exact += keys[:1]
+            data = data[keys[0]]
+    return tuple(exact) or path
+
+
+def explain(refused: Refusal) -> Iterator[Problem]:
+    """Yield the problems behind a refusal."""
+    path, limit, schema, value = refused.path, refused.limit, refused.schema, refused.value
+    keyword, subject = refused.keyword, _subject(path)
+    if keyword == "additionalProperties":
         yield from _unknown_keys(schema, value, path)
-    elif validator == "required":
-        for key in limit:
-            if error.message.startswith(f"{key!r} "):
-                hint = missing_hint(key, schema.get("properties", {}).get(key, {}))
-                yield Problem("IN003", _missing(key), hint, path=path)
-    elif "propertyNames" in error.absolute_schema_path:
+    elif keyword == "required":
+        hint = missing_hint(refused.name, schema.get("properties", {}).get(refused.name, {}))
+        yield Problem("IN003", _missing(refused.name), hint, path=path)
+    elif refused.is_key:
         message = f"{_quoted(value)} cannot be a key of {subject}"
         yield Problem("IN005", message, pattern_hint(schema) or KEY_HINT, path=path)
-    elif validator == "type" or (validator == "anyOf" and all("type" in branch for branch in limit)):
-        branches = [branch["type"] for branch in limit] if validator == "anyOf" else [limit]
+    elif keyword == "type" or (keyword == "anyOf" and all("type" in branch for branch in limit)):
+        branches = [branch["type"] for branch in limit] if keyword == "anyOf" else [limit]
         types = [name for names in branches for name in ([names] if isinstance(names, str) else names)]
         message = f"{subject} must be {' or '.join(TYPE_WORDS[name] for name in types)}, not {_name(value)}"
         hint = type_hint(schema, types, path, value)
         yield Problem("IN001", message, hint, path=path, fix=fix_of_type(value, types, path))
-    elif validator in {"enum", "const"}:
-        choices = [limit] if validator == "const" else limit
+    elif keyword in {"enum", "const"}:
+        choices = [limit] if keyword == "const" else limit
         hint = _OBJECT_FORMS.get(str(value)) or did_you_mean(str(value), [str(choice) for choice in choices])
         fix = fix_of_choice(value, choices, path)
         yield Problem("IN004", f"{subject} cannot be {_quoted(value)}", hint, path=path, fix=fix)
-    elif validator == "not":
-        yield _excluded(path, tuple(error.absolute_schema_path))
+    elif keyword == "not":
+        yield _excluded(path, refused.way)
     else:
-        hint = form_hint(schema, validator, limit, value)
-        yield Problem("IN005", f"{subject} {_form(validator, limit, value)}", hint, path=path)
+        hint = form_hint(schema, keyword, limit, value)
+        yield Problem("IN005", f"{subject} {_form(keyword, limit, value)}", hint, path=path)
 
 
 def _subject(path: Path) -> str:
@@ -364,7 +240,7 @@ def _missing(key: str) -> str:
 
 
 def _of_tried(key: str, holder: Mapping[str, Any], known: Collection[str]) -> str:
-    """Return what to write in place of a key that people try; '' where its field is not known either.
+    """Return what to write in place of a key that people try; '' if its field is not known either.
 
     A field that the mapping has already is not written again: its value changes.
     """

@@ -1,1 +1,1 @@
-"""The words of Kubernetes: its objects, quantities, labels, taints and kinds, each once."""
+"""The words of Kubernetes: its objects, quantities, labels, taints and kinds, each defined only here."""

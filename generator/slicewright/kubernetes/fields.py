@@ -1,4 +1,4 @@
-"""Reads fields of unchecked objects: a value of the wrong type counts as empty. Conditions of a status."""
+"""Reads fields and conditions of unchecked objects: a value of the wrong type counts as empty."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ def without_nulls(value: Any) -> Any:
 
 
 def at(value: Any, *keys: str | int) -> Any:
-    """Return the value below some keys and indexes, None if the way breaks off."""
+    """Return the value below some keys and indexes; None if one of them is missing."""
     for key in keys:
         if isinstance(value, dict):
             value = value.get(key)

@@ -48,7 +48,7 @@ Api = Literal["Job", "JobSet", "PathwaysJob"]
 Way = tuple[str, ...]
 """The keys from an object to a part of it."""
 EACH = "*"
-"""In a way: each entry of a list, or each value of a map."""
+"""In a path: each entry of a list, or each value of a map."""
 
 
 class Template(Struct, frozen=True):
@@ -256,7 +256,7 @@ class RemovedApi(Struct, frozen=True):
 
 
 Removed = dict[tuple[str, str], RemovedApi]
-"""By apiVersion and kind; the kind is empty where all kinds of a version are gone."""
+"""By apiVersion and kind; the kind is empty if all kinds of a version are gone."""
 
 
 def removed_apis(projects: Iterable[Mapping[str, Any]]) -> Removed:

@@ -8,7 +8,7 @@ from slicewright.kubernetes.problem import steps_between
 # docs/reference.md
 OURS = "slicewright.dev/"
 ACKNOWLEDGED = f"{OURS}ignore-"
-"""Before the id of a rule or problem: an annotation with the reason to accept it here."""
+"""Prefix of the id of a rule or problem: an annotation with the reason to accept it here."""
 WORKLOAD = f"{OURS}workload"
 SWEEP = f"{OURS}sweep"
 """On the runs of a sweep: the name of its TPUWorkload."""
@@ -63,7 +63,7 @@ COMPUTE_CLASS = "cloud.google.com/compute-class"
 
 # https://cloud.google.com/kubernetes-engine/docs/how-to/consuming-reservations
 RESERVATION = "cloud.google.com/reservation-"
-"""Before `name`, `project`, `blocks` or `subblocks`."""
+"""Prefix of `name`, `project`, `blocks` or `subblocks`."""
 RESERVATION_AFFINITY = "compute.googleapis.com/reservation-name"
 """The key by which a VM, not a pod, takes a reservation."""
 
@@ -199,7 +199,7 @@ KNOWN_KEYS: frozenset[str] = frozenset(
 )
 """Every key that is known, to tell a misspelt one from one that is new."""
 KNOWN_PREFIXES: frozenset[str] = frozenset(_FURTHER)
-"""Those of which all keys are known that a release had."""
+"""Prefixes whose keys are all known, in every release."""
 
 KEPT = {SYNC_OPTIONS: "Prune=false,Delete=false", COMPARE_OPTIONS: "IgnoreExtraneous", FLUX_PRUNE: "disabled"}
 """Annotations that keep Argo CD and Flux from deleting an object whose end would take more along: a namespace
@@ -219,10 +219,10 @@ _ENDINGS = ("name", "seconds", "key", "id")
 
 
 def meant_key(key: str) -> str:
-    """Return the known key that is meant by one that no list has; empty where none is near enough.
+    """Return the known key that an unknown one resembles; empty if none is near enough.
 
-    Near are a key that differs by two letters at most, by its signs and capitals, by a last word such as
-    `name`, by the word gke in front; a known one with another prefix; and for GKE's labels one without any.
+    A near key differs by at most two letters, by signs and capitals, by a last word such as `name`, by the
+    word gke in front, or by its prefix. A label of GKE may also lack its prefix.
     """
     return "" if key in KNOWN_KEYS else _meant_key(key)
 

@@ -16,8 +16,8 @@ _REPLACED = {
     "schedulingGates": ("name",),
     "gcsFuse": ("mountPath",),
 }
-"""Lists whose elements are known by a key and replaced as a whole: an env var has a value or a source, a
-volume one type; to merge two of them would make neither (`patchMergeKey` in the Kubernetes API)."""
+"""Lists whose elements have a key (`patchMergeKey` in the Kubernetes API) and are replaced as a whole. An env
+var has a value or a source, and a volume has one type, so two of them cannot be merged."""
 _APPENDED = frozenset({"tolerations", "envFrom"})
 """Lists that only grow."""
 _KEY_DEFAULTS = {"protocol": "TCP"}

@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from slicewright.kubernetes.fields import at, count, entries, mapping, number, sequence, text, texts
+from slicewright.kubernetes.fields import at, count, entries, mapping, number, sequence, text, texts, words
 from slicewright.kubernetes.kinds import EACH, MAKERS, PODS_OF, Template, Way
-from slicewright.kubernetes.labels import TPU
+from slicewright.kubernetes.labels import ACCELERATOR, TOPOLOGY, TPU
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import amount
 from slicewright.kubernetes.types import Object
@@ -17,7 +17,7 @@ from slicewright.kubernetes.types import Object
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 NODE_TERMS = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
-"""The way to the terms of which a node must meet one."""
+"""The path to the terms; a node must match one of them."""
 _Place = tuple[Path, tuple[Any, ...]]
 
 
@@ -25,7 +25,7 @@ class Pods(Struct, frozen=True, dict=True):
     """The pods that one template makes, and the Job around it."""
 
     path: Path
-    """The way to the template, which has `metadata` and `spec`."""
+    """The path to the template, which has `metadata` and `spec`."""
     template: dict[str, Any]
     job: dict[str, Any]
     """The Job's spec; empty for pods of no Job."""
@@ -34,9 +34,9 @@ class Pods(Struct, frozen=True, dict=True):
     name: str = ""
     """The name of the replicatedJob, or what else Kueue calls these pods."""
     replicas: int = 1
-    """How many such Jobs there are, or pods of one Workload where there is no Job."""
+    """How many such Jobs there are, or pods of one Workload if there is no Job."""
     replicas_path: Path = ()
-    """The way to the field that says so; empty if no field does."""
+    """The path to the field that says so; empty if no field does."""
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Pods(Struct, frozen=True, dict=True):
 
     @property
     def spec_path(self) -> Path:
-        """The way to the pod's spec."""
+        """The path to the pod's spec."""
         return (*self.path, "spec")
 
     @cached_property
@@ -94,7 +94,7 @@ class Pods(Struct, frozen=True, dict=True):
         return [entry for _, entry in entries(self.spec.get("tolerations"))]
 
     def selector_path(self, key: str) -> Path:
-        """Return the way to a label of the node selector, else to the pod's spec."""
+        """Return the path to a label of the node selector, else to the pod's spec."""
         if key in mapping(self.spec.get("nodeSelector")):
             return (*self.spec_path, "nodeSelector", key)
         return self.spec_path
@@ -113,6 +113,11 @@ class Pods(Struct, frozen=True, dict=True):
             for _, container in (*self.containers, *self.init_containers)
             if isinstance(resources := container.get("resources"), dict)
         )
+
+    @property
+    def is_tpu(self) -> bool:
+        """Whether the pods request chips, or select the nodes that have them."""
+        return ACCELERATOR in self.selector or TOPOLOGY in self.selector or self.asks_for_tpu
 
     @cached_property
     def parallelism(self) -> int:
@@ -141,6 +146,16 @@ class Pods(Struct, frozen=True, dict=True):
         return max(0, self.replicas * self.pods_per_job)
 
 
+def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
+    """Return the flags of a container: name to (index in args, value)."""
+    by_name: dict[str, tuple[int, str]] = {}
+    for index, word in words(container.get("args")):
+        if word.startswith("--"):
+            name, _, value = word.partition("=")
+            by_name.setdefault(name, (index, value))
+    return by_name
+
+
 def _chips(container: dict[str, Any]) -> int:
     amounts = (amount(at(container, "resources", key, TPU)) for key in ("requests", "limits"))
     return int(next((chips for chips in amounts if chips is not None), 0))
@@ -167,7 +182,7 @@ def maker(pod: Object) -> tuple[str, str]:
 
 
 def along(way: Way, value: Any, path: Path = (), before: tuple[Any, ...] = ()) -> Iterator[_Place]:
-    """Yield the places to which a way leads, each with the values on the way."""
+    """Yield the paths that match a pattern, each with the values along it."""
     for at_step, step in enumerate(way):
         before = (*before, value)
         if step == EACH:

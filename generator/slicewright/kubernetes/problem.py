@@ -22,7 +22,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 """All of them, the worst first."""
 
 Path = tuple[str | int, ...]
-"""The way from the root of a document to a value: mapping keys and list indexes."""
+"""The path from the root of a document to a value: mapping keys and list indexes."""
 
 
 class Edit(Struct, frozen=True):
@@ -77,8 +77,8 @@ class Fix(Struct, frozen=True):
 class Problem(Struct, frozen=True, eq=False):
     """One finding, in the form that every command reports.
 
-    `file` is relative to the repository; `line` and `column` count from 1, 0 where no place is known;
-    `object` is `Kind namespace/name`; `path` leads to the value inside its document. Where the object is
+    `file` is relative to the repository; `line` and `column` count from 1, 0 if no place is known;
+    `object` is `Kind namespace/name`; `path` leads to the value inside its document. If the object is
     rendered into a `folder`, `file` is the input that a person changes, and `input_path` leads to its field.
     `sweep` is the namespace and name of the sweep of which the object is an entry; `alike` are the same
     findings of its other entries, where `by_sweep` joined them.
@@ -146,7 +146,7 @@ class Problem(Struct, frozen=True, eq=False):
     def record(self) -> dict[str, Any]:
         """Return the JSON form, the same record in every command.
 
-        Only what was rendered has a folder, only what can be mended has fixes, and only a problem of several
+        Only a rendered object has a folder, only a correctable problem has fixes, and only one of several
         entries of a sweep has the list of all objects.
         """
         folder = {"folder": self.folder} if self.folder else {}
@@ -171,7 +171,7 @@ class Problem(Struct, frozen=True, eq=False):
 def from_record(record: dict[str, Any]) -> Problem:
     """Return a problem of its JSON form, without its fixes.
 
-    A path, which is text there, leads the message where no line is known.
+    A path, which is text there, leads the message if no line is known.
     """
     path = "" if record["line"] or not record["path"] else f"{record['path']}: "
     fields = {name: value for name, value in record.items() if name not in ("fixes", "objects")}
@@ -273,7 +273,7 @@ def tally(problems: Iterable[Problem]) -> dict[Severity, int]:
 
 
 def tallied(problems: Iterable[Problem]) -> str:
-    """Return `1 error, 0 warnings`, and the number of notes where there are any."""
+    """Return `1 error, 0 warnings`, and the number of notes if there are any."""
     numbers = tally(problems).items()
     return ", ".join(counted(number, noun) for noun, number in numbers if number or noun != "note")
 
@@ -315,7 +315,7 @@ _SHORT_WORD = 6
 def only_near(word: str, choices: Iterable[str]) -> tuple[str, bool]:
     """Return the one choice near to a misspelt word, '' for none or several, and whether that is sure.
 
-    It is sure where one or two letters are wrong, or only their case.
+    It is sure if one or two letters are wrong, or only their case.
     """
     near = nearest(word, choices, count=3)
     steps = [steps_between(word.lower(), choice.lower()) for choice in near]

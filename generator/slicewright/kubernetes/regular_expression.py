@@ -1,4 +1,4 @@
-"""Regular expressions that somebody else wrote, matched in linear time, as Go does."""
+"""Regular expressions of users, matched in linear time, as in Go."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -13,7 +13,7 @@ LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20)
 def whole(pattern: str) -> Callable[[str], bool] | None:
     """Return what tells whether a pattern matches a text as a whole.
 
-    None where the engine does not take the pattern: look-around, references back, syntax of Go alone.
+    None if the engine does not take the pattern: look-around, references back, syntax of Go alone.
     """
     schema = {"pattern": f"^(?:{pattern})$"}
     try:

@@ -35,7 +35,7 @@ class Requirement(Struct, frozen=True):
     values: tuple[str, ...]
 
     def accepts(self, value: str | None) -> bool:
-        """Tell whether a node will do whose label has this value; None where it has no such label."""
+        """Tell whether a node suits whose label has this value; None if it has no such label."""
         if self.operator == "In":
             return value in self.values
         if self.operator == "NotIn":
@@ -46,7 +46,7 @@ class Requirement(Struct, frozen=True):
 
 
 class NodeSelector(Struct, frozen=True):
-    """The nodes on which pods insist: by labels, and by one of some terms where there are any."""
+    """The nodes on which pods insist: by labels, and by one of some terms if there are any."""
 
     labels: dict[str, str]
     terms: tuple[tuple[Requirement, ...], ...] = ()
@@ -69,7 +69,7 @@ class NodeSelector(Struct, frozen=True):
         )
 
     def accepts(self, node: Mapping[str, str]) -> bool:
-        """Tell whether a node will do, all of whose labels are known; its fields are not looked at."""
+        """Tell whether a node with these labels, and no others, suits the pods; its fields are ignored."""
         return self.suits(node, {*self.labels, *(entry.key for term in self.terms for entry in term)})
 
     def fixed(self) -> dict[str, str]:
@@ -132,16 +132,16 @@ def _compares(operator: str, left: str, right: str) -> bool:
 
 
 Labels = frozenset[tuple[str, frozenset[str]]]
-"""Keys of node labels, each with the values that will do."""
+"""Keys of node labels, each with the accepted values."""
 Nodes = tuple[Labels, ...]
 """What pods insist on; several where their node affinity has several terms, of which one is enough."""
 
 _ABSENT = frozenset({"(no such label)"})
 """In place of values: the node may not have the label. No label's value has such signs."""
 _TAINTED = (SPOT, COMPUTE_CLASS)
-"""Labels of nodes that have a taint of the same key, which keeps off whoever does not ask for them."""
+"""Labels of nodes that have a taint of the same key, which keeps off pods that do not request them."""
 PURCHASE = (SPOT, FLEX_START, f"{RESERVATION}name")
-"""Labels of which a node has at most one: its machine was bought in one way."""
+"""Labels of which a node has at most one: it has one kind of provisioning."""
 _EFFECT = {"effect": "NoSchedule"}
 _SHAPE = frozenset({ACCELERATOR, TOPOLOGY})
 

@@ -9,7 +9,7 @@ Object = dict[str, Any]
 
 
 def record(item: Struct) -> dict[str, Any]:
-    """Return the fields of a Struct in camelCase; what they hold is turned by `plain`."""
+    """Return the fields of a Struct in camelCase; `plain` converts their values."""
     return {camel(name): plain(getattr(item, name)) for name in item.__struct_fields__}
 
 
@@ -20,7 +20,7 @@ def camel(name: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it; a Struct with a `record` of its own decides itself."""
+    """Return a value as JSON has it; a Struct with a method `record` is converted by that."""
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if not isinstance(value, Struct):

@@ -1,4 +1,4 @@
-"""Text that somebody else wrote, as it is printed: shown, and never obeyed."""
+"""Text of users and of other programs, as it is printed: shown, and never obeyed."""
 
 import re
 

@@ -117,7 +117,7 @@ def uncovered(known: Quotas, queue: Node, pods: PodSet) -> list[str]:
 
 
 def stuck(known: Quotas, queue: Node, sets: Sequence[PodSet]) -> PodSet | None:
-    """Return a pod set after which Kueue stops: none of what it asks for is counted, and others follow it.
+    """Return a pod set at which Kueue stops: none of its requests is counted, and other pod sets follow.
 
     Kueue then writes an admission of the first pod sets alone, which the API server refuses.
     """
@@ -211,9 +211,9 @@ def _flavor_of(
 def admit(
     known: Quotas, queue: Node, sets: Sequence[PodSet], open_choices: Sequence[Choice] | None = None
 ) -> tuple[Assignment, ...] | None:
-    """Return the flavors that each pod set of a workload is given; None where it is never admitted.
+    """Return the flavors that each pod set of a workload is given; None if it is never admitted.
 
-    Where fewer pods will do, as many are admitted as fit. `open_choices` are the choices of all, where known.
+    If fewer pods will do, as many are admitted as fit. `open_choices` are the choices of all, if known.
     """
     spare = [pods.count - (pods.count if pods.least is None else pods.least) for pods in sets]
     whole = sum(spare)
@@ -230,7 +230,7 @@ def admit(
 def give(
     known: Quotas, queue: Node, sets: Sequence[PodSet], open_choices: Sequence[Choice] | None = None
 ) -> tuple[Assignment, ...] | None:
-    """Return the flavors that each pod set is given, all pods of each; None where the workload waits."""
+    """Return the flavors that each pod set is given, all pods of each; None if the workload waits."""
     if any(uncovered(known, queue, pods) for pods in sets) or stuck(known, queue, sets):
         return None
     open_choices = choices(known, queue, sets) if open_choices is None else open_choices

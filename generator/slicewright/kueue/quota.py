@@ -65,7 +65,7 @@ class Flavor(Struct, frozen=True):
     has_topology: bool = False
     """Whether its nodes are chosen by their place in a Topology."""
     levels: tuple[str, ...] | None = None
-    """The node labels of that Topology; None where it is not known."""
+    """The node labels of that Topology; None if it is not known."""
 
 
 class PodSet(Struct, frozen=True):
@@ -77,11 +77,11 @@ class PodSet(Struct, frozen=True):
     nodes: NodeSelector
     tolerations: tuple[dict[str, Any], ...] = ()
     levels: tuple[str, ...] | None = None
-    """The levels of a Topology that it asks for, perhaps none of them; None where it asks for no topology."""
+    """The levels of a Topology that it asks for, perhaps none of them; None if it asks for no topology."""
     topology_group: str = ""
     """Pod sets of one such name get the same flavors."""
     least: int | None = None
-    """How many pods will do, where that is not all of them (partial admission)."""
+    """How many pods will do, if that is not all of them (partial admission)."""
 
     def resized(self, count: int) -> PodSet:
         """Return the same pod set with fewer pods."""
@@ -120,9 +120,9 @@ class Quotas(Struct, frozen=True, dict=True):
     declared: bool = False
     """Whether the queues are those of a TPUCluster, which tells nothing of cpu and memory."""
     ignores_undeclared: bool = False
-    """Whether Kueue lets pods have what no group of the queue covers (quotaCheckStrategy)."""
+    """Whether Kueue admits requests for resources that no group covers (quotaCheckStrategy)."""
     excluded: tuple[str, ...] = ()
-    """How the names of resources begin that Kueue never counts (excludeResourcePrefixes)."""
+    """Prefixes of resources that Kueue never counts (excludeResourcePrefixes)."""
     transformations: dict[str, Transformation] = field(default_factory=dict)
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The node labels of each Topology."""
@@ -171,7 +171,7 @@ class Quotas(Struct, frozen=True, dict=True):
 
     @cached_property
     def most_of(self) -> dict[tuple[Node, Key], Most]:
-        """What `most` has returned."""
+        """Earlier results of `most`."""
         return {}
 
     @cached_property
@@ -327,7 +327,7 @@ class Shortage(Struct, frozen=True):
     nominal: int
     """Nominal quota of its ClusterQueue, in chips."""
     total: int
-    """That, with all that it can borrow."""
+    """The nominal quota, with all that it can borrow."""
     missing: int
     """Chips that it lacks now."""
     held: tuple[Holder, ...] = ()

@@ -34,9 +34,8 @@ def queue_of(resource: Resource, objects: ObjectSet) -> Node | None:
 def queues_of(resource: Resource, objects: ObjectSet) -> list[tuple[Quotas, Node]]:
     """Return the ClusterQueues that a workload may wait in, each with the quotas around it.
 
-    A cluster has one at most. In a scope each object of the name can be meant; nothing is returned where one
-    of them, or a cohort above, leads out of the scope, is not finished, or is of a namespace that only a
-    person knows.
+    A cluster has one at most. In a scope it can be any object of the name. The list is empty if one of them,
+    or a cohort above, refers to an object beyond the scope, has placeholders, or has an unknown namespace.
     """
     name, namespace = resource.labels.get(QUEUE, ""), resource.namespace
     if objects.is_cluster:
@@ -191,7 +190,7 @@ def _levels(levels: Any) -> tuple[str, ...]:
 
 
 def parent_of(resource: Resource) -> str:
-    """Return the cohort of a queue, or the parent of a cohort; empty where there is none."""
+    """Return the cohort of a queue, or the parent of a cohort; empty if there is none."""
     if resource.kind == "Cohort":
         return text(at(resource.data, "spec", "parent" if resource.version == "v1alpha1" else "parentName"))
     return text(at(resource.data, "spec", "cohort" if resource.version == "v1beta1" else "cohortName"))
@@ -224,11 +223,11 @@ def _avoids_borrowing(spec: Any) -> bool:
 Labels = dict[str, tuple[str, ...]]
 """The labels of a pool's nodes, each with the values that it may have."""
 _MAX_NODE_POOLS = 10_000
-"""Names that are made at most: a slip such as `slices: 999999999` must not fill the memory."""
+"""Limit of generated names: an error such as `slices: 999999999` must not fill the memory."""
 
 
 def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
-    """Yield the pools of a cluster with the labels of their nodes; none where no cluster is known."""
+    """Yield the pools of a cluster with the labels of their nodes; none if no cluster is known."""
     if site is None:
         return
     for capacity in capacities(site).values():
@@ -300,7 +299,7 @@ def _fraction(number: int | None) -> Fraction | None:
 
 @once
 def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
-    """Return what objects say as Kueue's own configuration: itself, or the ConfigMap that Kueue reads."""
+    """Return Kueue's own configuration in each object that has it: a Configuration, or Kueue's ConfigMap."""
     written = [
         resource.data
         for resource in objects.of_kind("Configuration")
@@ -317,8 +316,8 @@ def configurations(objects: ObjectSet) -> list[dict[str, Any]]:
 def configuration(objects: ObjectSet) -> dict[str, Any]:
     """Return Kueue's own configuration: that of the objects, else that of the TPUCluster.
 
-    Of several that differ, nobody knows which one the cluster has. A platform that slicewright renders has
-    our defaults; of an existing one only the file is known.
+    It is empty if several differ. A platform that slicewright renders has our defaults; an existing one has
+    only the settings of its file.
     """
     written = configurations(objects)
     if written:

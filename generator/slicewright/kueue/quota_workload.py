@@ -30,7 +30,7 @@ _HEAD = {"cpu": Fraction(24), "memory": Fraction(132) * 10**9}
 
 
 class Defaults(Struct, frozen=True):
-    """What containers of a namespace get that write nothing of a resource."""
+    """Defaults of containers in a namespace that do not name a resource."""
 
     limits: dict[str, Fraction] = {}
     requests: dict[str, Fraction] = {}
@@ -238,7 +238,7 @@ def container_limits(container: dict[str, Any], defaults: Defaults) -> dict[str,
 
 
 def container_requests(container: dict[str, Any], defaults: Defaults) -> dict[str, Fraction]:
-    """Return a container's requests; a limit counts where there is no request."""
+    """Return a container's requests; a limit counts if there is no request."""
     written = amounts(at(container, "resources", "requests"))
     return {**container_limits(container, defaults), **defaults.requests, **written}
 

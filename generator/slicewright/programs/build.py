@@ -19,7 +19,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
-from slicewright.home import home
+from slicewright.environ import home
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.find import (
     Found,
@@ -173,7 +173,7 @@ def recipe(tool: Tool, folder: Path) -> str:
 
 
 def _fresh(tool: Tool, kept: Path, folder: Path, target: str) -> bool:
-    """Tell whether the cache has a program that was made like this and works: what broke is built again."""
+    """Tell whether the cache has a working program from the same inputs; a broken one is built again."""
     stamp = _recipe_file(kept)
     if not kept.is_file() or not stamp.is_file():
         return False

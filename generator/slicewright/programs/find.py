@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from slicewright.documentation import page
-from slicewright.home import home
+from slicewright.environ import executable, home, on_path, which
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import Tool, tools, versions
 
@@ -47,7 +47,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ, *, exact: bool =
     number, is taken from PATH where the pinned one is missing.
 
     A program that a variable names must fit: nothing else is tried. Wheels and the cache are trusted, because
-    only what has built and asked a program puts it there. Other versions in wheels and on PATH are skipped.
+    a build puts a program there only after a check. Other versions in wheels and on PATH are skipped.
     """
     oldest = "" if exact else versions().get(f"{tool.name}Oldest", "")
     wanted = f"{tool.name} {oldest} or a newer {oldest.partition('.')[0]}" if oldest else tool.title
@@ -63,7 +63,7 @@ def locate(tool: Tool, environ: Mapping[str, str] = os.environ, *, exact: bool =
     kept = cached(tool, environ)
     if executable(kept):
         return Found(kept, "cache")
-    for path in _on_path(tool.path_names, environ):
+    for path in on_path(tool.path_names, environ):
         version = version_of(tool, path)
         if version == tool.version:
             return Found(path, "PATH")
@@ -189,32 +189,6 @@ def tools_folder() -> Path:
     return _PACKAGE.parents[1] / "tools" if in_checkout() else _PACKAGE / "_data" / "tools"
 
 
-def which(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the path of the first program of a name on PATH, or None."""
-    return next((str(path) for path in _on_path((name,), environ)), None)
-
-
-def _on_path(names: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the programs of some names on PATH, each file once.
-
-    Relative folders of PATH are left out: they may lie among the files that we read.
-    """
-    seen: set[Path] = set()
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        if not os.path.isabs(folder):  # noqa: PTH117 - a text
-            continue
-        for name in names:
-            path = Path(folder) / name
-            if executable(path) and path.resolve() not in seen:
-                seen.add(path.resolve())
-                yield path
-
-
-def executable(path: Path) -> bool:
-    """Tell whether a file can be run."""
-    return path.is_file() and os.access(path, os.X_OK)
-
-
 _MAGIC = b"\xff Go buildinf:"
 _ALIGN = 16
 _FLAGS = 15
@@ -283,10 +257,10 @@ def find_go(
     python: Path = Path(sys.executable),
 ) -> Path | Problem:
     """Return a Go command that is new enough, or why there is none."""
-    on_path = which("go", environ)
+    known = which("go", environ)
     beside = python.with_name("go")
     seen: list[str] = []
-    for go in dict.fromkeys(path for path in (Path(on_path) if on_path else None, beside) if path):
+    for go in dict.fromkeys(path for path in (Path(known) if known else None, beside) if path):
         release = _release_of(go, environ)
         if release >= at_least:
             return go

@@ -13,13 +13,13 @@ VERSIONS = Path(__file__).resolve().parent.parent / "versions.yaml"
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """One program: its name, its source and the way to ask for its version.
+    """One program: its name, its source and how to get its version.
 
     `command` is its package below `module`. `folder` is its wrapper module below tools/; the programs of a
     test bed share one, so that they are built from the same libraries. `stamps` are the Go variables that the
-    linker sets. `ask` are the arguments that print the version; a program without such arguments is read
-    instead (see `find.module_version`). `seconds` is what the first build took on two cores, after the
-    programs of the same folder above it. A program with `asked` is built only if it is named. `needed_for`
+    linker sets. `ask` are the arguments that print the version; without them the version is read from the
+    file (see `find.module_version`). `seconds` is what the first build took on two cores, after the programs
+    of the same folder above it. A program with `asked` is built only if the command names it. `needed_for`
     names what runs it.
     """
 

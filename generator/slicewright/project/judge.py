@@ -43,12 +43,10 @@ def custom(root: Path) -> list[Resource]:
     """Return the hand-written objects of custom/."""
     if not (root / "custom").is_dir():
         return []
-    # 50 ms, and few repositories have any.
-    from slicewright.check.io.discovery import of_custom  # noqa: PLC0415
-    from slicewright.check.io.load import load  # noqa: PLC0415
+    from slicewright.check.io import discovery, load  # noqa: PLC0415 - 50 ms, and few repositories have any
 
-    units = of_custom(root).units
-    objects = [(document.data, unit.name) for unit in units for document in load(unit).documents]
+    units = discovery.of_custom(root).units
+    objects = [(document.data, unit.name) for unit in units for document in load.load(unit).documents]
     return [Resource(data, file) for data, file in objects if isinstance(data, dict)]
 
 

@@ -1,4 +1,4 @@
-"""The files of a new repository, by path, and how its copies of bases and schemas come to another version.
+"""The files of a new repository, by path, and how its copies of bases and schemas are upgraded.
 
 Beside the copies is a record of their digests, so that an upgrade knows what a person changed.
 """
@@ -98,7 +98,7 @@ SCHEMAS = (
 
 
 class Upgrade(Struct, frozen=True):
-    """What brings the copies of a repository to the version that is shipped."""
+    """The changes that upgrade the copies in a repository."""
 
     writes: dict[str, str]
     deletes: tuple[str, ...]
@@ -107,7 +107,7 @@ class Upgrade(Struct, frozen=True):
 
 
 def shipped() -> dict[str, str]:
-    """Return the text of every base and schema that comes along, by its path in a repository."""
+    """Return the text of every base and schema in the package, by its path in a repository."""
     bases, schemas = data_folder("bases"), data_folder("schemas")
     texts = {f"bases/{path}": _text(bases / path) for path in _below(bases)}
     return texts | {f"schemas/{path}": _text(schemas / path) for path in SCHEMAS}
@@ -144,7 +144,7 @@ def digest(text: str) -> str:
 
 
 def upgrade(root: Path, version: str) -> Upgrade:
-    """Return what brings the copies in a repository to this version."""
+    """Return the changes that upgrade the copies in a repository to this version."""
     texts = shipped()
     writes: dict[str, str] = {}
     deletes: list[str] = []

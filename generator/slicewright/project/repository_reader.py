@@ -1,4 +1,4 @@
-"""Read a repository from disk: its settings, its input files, and the tree that is there."""
+"""Reads a repository from disk: its settings, its input files, and the existing tree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WrongVersionError(Exception):
 
 
 class NoRepositoryError(Exception):
-    """There is no repository at the path that was given, or above it."""
+    """No repository is at the given path, or above it."""
 
 
 class Checkout(Struct, frozen=True):
@@ -61,7 +61,7 @@ def find_root(start: Path) -> Path:
 
 
 def read_checkout(root: Path) -> Checkout:
-    """Read a repository and the tree that is there. Raises WrongVersionError."""
+    """Read a repository and its existing tree. Raises WrongVersionError."""
     problems: list[Problem] = []
     empty: list[str] = []
     existing: dict[str, str] = {}
@@ -76,9 +76,9 @@ def read_checkout(root: Path) -> Checkout:
 
 
 def read_input(root: Path, changed: Documents | None = None) -> Repository:
-    """Read what people wrote: settings, clusters and workloads. Raises WrongVersionError.
+    """Read the input files: settings, clusters and workloads. Raises WrongVersionError.
 
-    Documents that are `changed` are read as they are there.
+    Documents in `changed` replace those of the files.
     """
     # 90 ms that a command without a repository does not need.
     from slicewright.rendering.repository import causes, read_repository  # noqa: PLC0415
@@ -273,7 +273,7 @@ _INSIDE = re.compile(r"(?!/)(?!(.*/)?\.\.(/|$)).+")
 
 
 def _read_in_tree(root: Path, path: str) -> str | None:
-    """Return the text of a file, None where there is none. Raises Stopped for a link out of the tree."""
+    """Return the text of a file, None if there is none. Raises Stopped for a link out of the tree."""
     if not _INSIDE.fullmatch(path):
         return None
     target, within = root / path, os.path.realpath(root)  # Path.resolve() fails for links in a circle

@@ -1,7 +1,7 @@
-"""A test double of GKE's autoscaler: slices come some time after pods need them, and go when idle or too old.
+"""A test double of GKE's autoscaler: it creates slices some time after pods need them, and deletes old ones.
 
-It looks at what the real one looks at: pods that the scheduler could not place, and ProvisioningRequests. A
-slice is atomic: all of its nodes come and go together.
+It reads what the real one reads: pods that the scheduler could not place, and ProvisioningRequests. It
+deletes slices that are idle or too old. A slice is atomic: its nodes appear and disappear together.
 """
 
 import math
@@ -40,8 +40,8 @@ _RETRIED_SECONDS = 120.0
 class Autoscaler:
     """Grows and shrinks the growing node pools of a cluster, from `with` to its end.
 
-    `time.delay` is how long nodes take to come, `time.idle` how long they stay without work. It
-    grows nodes only for what waits in some namespaces: others may work in a cluster that is not ours alone.
+    `time.delay` is how long nodes take to come, `time.idle` how long they stay without work. It grows nodes
+    only for pods in the namespaces of the rehearsal, because others may use the same cluster.
     There is no capacity for the node pools that are `away`.
     """
 
@@ -69,19 +69,19 @@ class Autoscaler:
         self._namespaces = frozenset(namespaces)
         self._unavailable = away
         self._coming: dict[str, float] = {}
-        """Node pools that were asked for, and when they are there."""
+        """Requested node pools, and when they will exist."""
         self._ready: dict[str, float] = {}
-        """Node pools that exist, and when they were last seen at work."""
+        """Node pools that exist, and when pods were last seen on them."""
         self._ends: dict[str, float] = {}
-        """When GKE deletes their nodes, at work or not."""
+        """When GKE deletes their nodes, used or not."""
         self._fresh: set[str] = set()
         """Those of them that no pod has used yet."""
         self._busy: set[str] = set()
-        """Those of them that were at work when it last looked."""
+        """Those of them that had pods at the last look."""
         self._away: set[str] = set()
-        """Those that something else took away, such as a fault: it may give them back."""
+        """Those that something else removed, such as a fault, which may restore them."""
         self._broken: set[str] = set()
-        """Those that are there, but for some of their nodes."""
+        """Those that lack some of their nodes."""
         self._real: frozenset[str] = frozenset()
         """Nodes that exist, as far as it matters."""
         self._promised: dict[str, Object] = {}
@@ -223,7 +223,7 @@ class Autoscaler:
             if held and not is_true(before, "Accepted"):
                 self._say(request, "Accepted", "the request is accepted")
             if held in self._ready and not is_true(before, "Provisioned"):
-                self._say(request, "Provisioned", "the nodes are there")
+                self._say(request, "Provisioned", "the nodes exist")
                 asked = digits(request["spec"].get("parameters", {}).get("maxRunDurationSeconds", ""))
                 self._ends[held] = now + (asked or self._pools[held].life)
         uids = {request["metadata"]["uid"] for request in requests}

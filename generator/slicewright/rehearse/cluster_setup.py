@@ -72,7 +72,7 @@ class ClusterSetup:
     ) -> None:
         """Make nodes, the namespaces and the platform of a cluster, and wait for its queues.
 
-        Raises BedError where the API server refuses an object.
+        Raises BedError if the API server refuses an object.
         """
         make = partial(self._make, site)
         self.api.each(make, nodes)
@@ -125,7 +125,7 @@ class ClusterSetup:
         return labels.get(OWNER_LABEL) == self._owner
 
     def has_made(self, item: Object) -> bool:
-        """Tell whether an object is there that carries the label of this rehearsal."""
+        """Tell whether an object with the label of this rehearsal exists."""
         metadata = item["metadata"]
         kind = item["apiVersion"], item["kind"]
         existing = self.api.find(*kind, metadata["name"], metadata.get("namespace", ""))
@@ -200,8 +200,8 @@ class ClusterSetup:
 def _refused(item: Object, error: ApiError) -> tuple[str, str]:
     name = f"{item['kind']} {item['metadata']['name']}"
     if error.reason == "AlreadyExists":
-        hint = "what is there is not changed: remove it, or rehearse on another cluster"
-        return f"{name} is there already", hint
+        hint = "a rehearsal changes no existing object: remove it, or rehearse on another cluster"
+        return f"{name} already exists", hint
     hint = "slicewright validate shows the reasons without a cluster"
     return f"{name} of the platform was refused: {error.message}", hint
 

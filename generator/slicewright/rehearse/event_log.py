@@ -110,7 +110,7 @@ class Clock:
                 self._since = time.monotonic(), self.now() - self.skipped, pace
 
     def skip_to(self, moment: float) -> None:
-        """Go on from a later moment at once; only one thread may skip."""
+        """Continue immediately from a later moment; only one thread may skip."""
         with self._lock:
             self.skipped += max(0.0, moment - self.now())
 

@@ -1,4 +1,4 @@
-"""A rehearsal on an existing cluster: only where it is marked as a test cluster, and one at a time."""
+"""A rehearsal on an existing cluster: only if it is marked as a test cluster, and one at a time."""
 
 import contextlib
 import os
@@ -89,7 +89,7 @@ class Lease:
         self._thread = threading.Thread(target=self._renew, daemon=True)
 
     def __enter__(self) -> Self:
-        """Lease the cluster. Raises BedError where another rehearsal is using it."""
+        """Lease the cluster. Raises BedError if another rehearsal is using it."""
         try:
             self._take()
         except (ApiError, OSError) as error:

@@ -107,7 +107,7 @@ def nodes_of(setup: ClusterSetup, node_pool: str) -> list[Object]:
 
 
 def _drain(injection: Injection) -> Undo:
-    """Close the host for new pods, and evict the one that is there, as GKE does before maintenance."""
+    """Close the host for new pods, and evict its present pod, as GKE does before maintenance."""
     pod, node = injection.host()
     api = injection.setup.api
     api.patch(node, {"spec": {"unschedulable": True}})
@@ -185,7 +185,7 @@ def _arrival_name(number: int) -> str:
 def _arrival(plan: Plan, fault: Fault, number: int, labels: dict[str, str]) -> Object:
     """Return a JobSet that asks for slices of a plan's shape at the priority that a fault names.
 
-    `labels` are those of the run that it shall preempt; its queue is among them.
+    `labels` are those of the run that it must preempt; its queue is among them.
     """
     shape = plan.shape
     chips = {TPU: str(shape.chips_per_host)}

@@ -112,7 +112,7 @@ class Rehearsal:
             scenario.parts, (*scenario.platform, *scenario.beside), scenario.site.cluster.existing
         )
         self._missing: dict[str, tuple[Need, ...]] = {}
-        """What runs need and the cluster does not have either."""
+        """Objects that runs need and that the cluster lacks too."""
         self._end = 0.0
         self._is_at_deadline = False
         self._interrupted = False

@@ -19,7 +19,7 @@ from slicewright.project.repository_reader import Checkout
 from slicewright.rehearse.fault_kinds import FAULT_KINDS, arriving_runs
 from slicewright.rehearse.model.arrivals import Arrival, Profile, arrivals, profiles, validate_profiles
 from slicewright.rehearse.model.event import run_key
-from slicewright.rehearse.model.losses import hopeless, validate_losses
+from slicewright.rehearse.model.losses import validate_losses
 from slicewright.rehearse.model.metrics import Arriving
 from slicewright.rehearse.model.prices import Prices
 from slicewright.rehearse.model.scenario_part import Known, ScenarioPart, is_run, part, queues_behind
@@ -48,7 +48,7 @@ class Load(Struct, frozen=True):
     """By each name that a profile may write."""
 
     def parts(self, repetition: int = 0) -> tuple[tuple[ScenarioPart, ...], tuple[Problem, ...]]:
-        """Return what arrives in a repetition, in order, and what speaks against it.
+        """Return what arrives in a repetition, in order, and the problems of that.
 
         Each repetition has a seed of its own.
         """
@@ -177,8 +177,7 @@ def scenarios(checkout: Checkout, clusters: list[str]) -> tuple[list[Scenario], 
             objects, problems = _platform(checkout, site)
             install, of_install = installation(site, repository.read_text)
             load, of_load = load_of(repository, name, planned)
-            of_losses = tuple(validate_losses(site)) or tuple(hopeless(site, parts))
-            beside_runs = (*of_install, *of_load, *of_losses)
+            beside_runs = (*of_install, *of_load, *validate_losses(site))
             refusals += (*_too_large(site), *problems, *errors(beside_runs))
             notes = tuple(problem for problem in beside_runs if problem.severity != "error")
             catalogue = repository.package.catalogue

@@ -56,7 +56,7 @@ class Interruption:
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
-        """Only note signals that come meanwhile."""
+        """Only record signals that arrive meanwhile."""
         self._is_held_back = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Plays the programs of simulated pods and, on a test bed without pods, the Jobs that would have them."""
+"""Simulates the programs of pods and, on a test bed without pods, the Jobs that would have them."""
 
 import datetime as dt
 import queue

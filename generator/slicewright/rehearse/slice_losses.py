@@ -74,7 +74,7 @@ class SliceLosses:
         self._timers.at(next(life), partial(self._go_on, life), is_background=True)
 
     def _life(self, node_pool: NodePool, moments: Iterator[tuple[float, float]]) -> Iterator[float]:
-        """Yield when a slice is lost and when it returns; do it when the next moment is asked for."""
+        """Yield when a slice is lost and when it returns; do it when the caller requests the next moment."""
         for at, back in moments:
             yield at
             self.away.add(node_pool.name)

@@ -285,7 +285,7 @@ def outlived(
 ) -> Iterator[Problem]:
     """Yield the pools on whose nodes a slice ran for longer than GKE keeps them, once each.
 
-    `fixed` are the node pools that are there from the beginning: the age of their nodes is not known.
+    `fixed` are the node pools that exist from the beginning: the age of their nodes is not known.
     """
     lives = {node_pool.name: node_pool for node_pool in fixed if node_pool.life < math.inf}
     longest: dict[str, float] = {}

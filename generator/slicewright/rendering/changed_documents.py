@@ -10,9 +10,10 @@ from msgspec import Struct
 from slicewright.document.read import read_documents
 from slicewright.intent.source import Source
 from slicewright.intent.tpuworkload import Workload
+from slicewright.intent.validate import SCHEMA_OF
 from slicewright.kubernetes.problem import did_you_mean
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
-from slicewright.rendering.repository import SCHEMA_OF, Documents, Repository
+from slicewright.rendering.repository import Documents, Repository
 
 _STEP = re.compile(r"(?:^|\.)([^.\[\]'\"\s]+)|\['([^']+)'\]")
 _PATH = re.compile(f"(?:{_STEP.pattern})+")
@@ -21,7 +22,7 @@ _RANGE = re.compile(r"(?P<sign>[+-]?)(?P<first>[0-9]{1,9})\.\.(?P<second>[+-]?)(
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "'\""
 _RANGE_FORM = "write for example pools.NAME.slices=1..4, or =+0..+4 for more than there are"
 MOST_VALUES = 50
-"""Values of one sweep: each is played."""
+"""Limit for the values of one sweep: each is a rehearsal."""
 
 
 class ChangeError(Exception):
@@ -40,7 +41,7 @@ class Change(Struct, frozen=True):
     way: tuple[str, ...]
     """Keys, and the names of elements of lists: `pools`, `standing`, `slices`."""
     value: Any
-    """A YAML value; None removes what is there."""
+    """A YAML value; None removes the present value."""
     is_relative: bool = False
     """Whether the value is added to the number that is in effect."""
 
@@ -95,7 +96,7 @@ def read_sweep(text: str) -> tuple[tuple[Change, ...], ...]:
 
 
 def _values(text: str) -> tuple[Change, ...]:
-    """Return a change for each number of a range, both ends of which have a sign or none; else one."""
+    """Return a change for each number of a range whose ends both have a sign or both none; else one."""
     path, value = _sides(text)
     limits = _RANGE.fullmatch(value)
     if limits is None:

@@ -1,7 +1,7 @@
 """Evaluate a kustomization as `kustomize build` does, for the subset that slicewright writes.
 
 The subset is `resources`, `components` and `patches` with a target: JSON 6902 patches, and strategic-merge
-patches where neither patch nor object has a list, so that no schema is needed. Whatever else is in a
+patches if neither patch nor object has a list, so that no schema is needed. Whatever else is in a
 kustomization is reported as outside of it, so that the caller can turn to the real kustomize.
 """
 
@@ -34,9 +34,9 @@ from slicewright.rendering.kustomization import (
 Objects = list[dict[str, Any]]
 _FILE_SUFFIXES = (".yaml", ".yml", ".json")
 MAX_FOLDERS = 50_000
-"""Kustomizations that are built into one, each time counted: lists that meet again double at every level."""
+"""Limit of kustomizations in one, repeated ones included: lists of the same files double at every level."""
 MAX_CHANGES = 1_000_000
-"""Objects that patches and components are held against, each time counted."""
+"""Limit of objects that patches and components are compared with, repeated ones included."""
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _PATH_IN_NAME = re.compile(r"[/%]|\A\.\.?\Z")
 """What the API server refuses in every name (path segments), and what must not become a file's name."""
@@ -59,7 +59,7 @@ class _Item(Struct):
     file: str = ""
     """Where it was read from."""
     is_own: bool = False
-    """Whether no value is in two places, as one does that an alias names: then it may be patched."""
+    """Whether no value is in two places, as with an alias: then it may be patched."""
 
     def own(self) -> dict[str, Any]:
         """Return the object, to be changed in place."""
@@ -77,7 +77,7 @@ class _Tree(Struct):
     kustomizations: dict[str, Kustomization] = field(default_factory=dict)
 
     def kustomization(self, folder: str) -> Kustomization:
-        """Return the kustomization in a folder. Raises Stopped, also where no end can be seen."""
+        """Return the kustomization in a folder. Raises Stopped, also if no end can be seen."""
         self.left -= 1
         if self.left < 0:
             raise Stopped(too_many())
@@ -86,7 +86,7 @@ class _Tree(Struct):
         return self.kustomizations[folder]
 
     def holds(self, items: list[_Item], kustomization: Kustomization) -> None:
-        """Count what a kustomization does to objects. Raises Stopped where that is too much."""
+        """Count what a kustomization does to objects. Raises Stopped if that is too much."""
         self.changes -= len(items) * (1 + len(kustomization.patches))
         if self.changes < 0:
             message = f"patches and components are compared with objects more than {MAX_CHANGES:,} times"

@@ -1,7 +1,7 @@
 """The existing tree: the files that slicewright wrote, the frozen runs, and the live runs.
 
 A frozen run that was rendered while the cluster had its shape with one kind of provisioning does not tolerate
-the taint of its flavor. Where it is evicted, or is not admitted yet, Kueue would never admit it to a flavor
+the taint of its flavor. If it is evicted, or is not admitted yet, Kueue would never admit it to a flavor
 that has one. So the taint waits until such runs are over.
 """
 
@@ -72,7 +72,7 @@ class Existing:
         return path in self.folders.get(posixpath.dirname(path), ())
 
     def is_foreign(self, path: str) -> bool:
-        """Tell whether a file is there that slicewright did not write."""
+        """Tell whether a file exists that slicewright did not write."""
         return path in self.texts and not self.is_ours(path)
 
     def body(self, path: str) -> str | None:
@@ -93,7 +93,7 @@ class Existing:
         """Return the files of the runs that a folder lists.
 
         A frozen run that the list does not name was left by a render that was interrupted: it never was
-        live. Where the list is missing, or cannot be read (markers of a merge conflict), all of them are.
+        live. If the list is missing, or cannot be read (markers of a merge conflict), all of them are.
         """
         resources = self._resources(folder)
         if resources is None:
@@ -110,7 +110,7 @@ class Existing:
 
 
 def reused(existing: Existing, path: str, entry: Planned) -> Iterator[Problem]:
-    """Yield a problem where the frozen run at a path was rendered from another intent with the same id."""
+    """Yield a problem if the frozen run at a path was rendered from another intent with the same id."""
     frozen = existing.frozen[path]
     if frozen.intent and frozen.intent != entry.plan.intent:
         message = f"this intent has the id of the run in {path}, which was rendered from another intent"
@@ -135,7 +135,7 @@ def foreign(path: str) -> Problem:
 
 
 def lost(existing: Existing, path: str) -> Iterator[Problem]:
-    """Yield a problem where a live run has no file, or something else is in its place."""
+    """Yield a problem if a live run has no file, or something else is in its place."""
     if existing.is_foreign(path):
         yield foreign(path)
     elif path not in existing.texts and path in existing.live_runs(posixpath.dirname(path)):

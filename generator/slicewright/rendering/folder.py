@@ -75,7 +75,7 @@ def shared_path(folder: NamespaceFolder) -> str:
 
 
 def shared_folder(path: str) -> NamespaceFolder | None:
-    """Return the namespace whose runs share what a folder holds; None for any other folder."""
+    """Return the namespace of a folder of shared objects; None for any other folder."""
     parent, _, name = path.rpartition("/")
     return namespace_folder(parent) if name == _SHARED else None
 

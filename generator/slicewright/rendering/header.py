@@ -120,7 +120,7 @@ KUSTOMIZATION = {"apiVersion": KUSTOMIZATION_VERSION, "kind": "Kustomization"}
 FILES = "files.yaml"
 """The ConfigMap with the files of a Fixed workload, in its overlay. A frozen run has its own in its file."""
 _LIST = re.compile(r"\nkind: Kustomization\nresources:\n(?:- .*\n)*\Z")
-"""How a kustomization ends that holds a list and nothing else; the order of patches would matter."""
+"""The end of a kustomization that is only a list; the order of patches would matter."""
 
 
 def listing(subject: str, entries: Iterable[str]) -> str:

@@ -30,10 +30,10 @@ _PATTERN = re.compile(r"(?!.*(?:\(\?|[*+?][*+?]))[A-Za-z0-9_./|*+?^$()\[\]-]*")
 """Regular expressions that Go and our engine read alike."""
 
 OF_KUSTOMIZE = re.compile(r"(?:[a-z]+\.)?config\.(?:kubernetes|k8s)\.io/")
-"""How annotations begin that kustomize obeys, or keeps notes in and removes."""
+"""Prefix of annotations that kustomize obeys, or that it writes and removes."""
 
 ReadText = Callable[[str], str | None]
-"""Returns the text of a file of the tree by its path from the root, or None where there is none."""
+"""Returns the text of a file of the tree by its path from the root, or None if there is none."""
 
 
 class Stopped(Exception):
@@ -54,7 +54,7 @@ class Patch(Struct, frozen=True):
 
 
 class Kustomization(Struct, frozen=True):
-    """A kustomization of the subset; what it names is not read yet, but for its patches."""
+    """A kustomization in the supported subset: its patches are read, its other files are only named."""
 
     file: str
     folder: str
@@ -65,7 +65,7 @@ class Kustomization(Struct, frozen=True):
 
 
 def second(folder: str, others: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem for each of other kustomizations of a folder that has one of ours."""
+    """Yield a problem for each further kustomization in a folder where slicewright writes one."""
     for name in others:
         message = f"kustomize refuses the folder: {FILE_NAME}, which slicewright writes, also exists"
         yield Problem("TREE002", message, "delete this file", file=f"{folder}/{name}")

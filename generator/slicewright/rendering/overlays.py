@@ -233,14 +233,14 @@ def frozen_text(run: BuiltRun, tool: str) -> str:
 
 
 def frozen_body(run: BuiltRun) -> str:
-    """Return what a hashed run's file holds below its header."""
+    """Return the content of a hashed run's file below its header."""
     return write_documents(run.objects)
 
 
 def edited(
     existing: Existing, paths: Iterable[str], planned: Iterable[Planned], bases: Bases
 ) -> Iterator[Problem]:
-    """Yield a problem for each frozen run that somebody edited, compared with what a render writes today."""
+    """Yield a problem for each edited frozen run, compared with what a render writes today."""
     broken = [path for path in paths if path in existing.frozen and not existing.frozen[path].intact]
     entries = {frozen_file(entry.plan): entry for entry in planned} if broken else {}
     for path in broken:
@@ -255,7 +255,7 @@ def own_objects(plan: Plan) -> list[Identity]:
 
 
 def brought_objects(plan: Plan, bases: Bases) -> list[Identity]:
-    """Return the objects that components bring to a plan under names of their own."""
+    """Return the objects that components add to a plan under their own names."""
     base = bases.get(plan)
     identities = []
     for item in [] if isinstance(base, Problem) else base.objects:
@@ -274,7 +274,7 @@ def live_files(run: BuiltRun) -> tuple[dict[str, str], tuple[Problem, ...]]:
     if run.base.fragile:
         lost = lost_in_patches(documents)
         problems += [source.problem("BUILD002", ("spec",), loss, _FRAGILE, key=True) for loss in lost]
-    # The difference holds by itself where nothing but our own objects is there; to try it takes its time.
+    # Without words of the user the patches are correct by construction; to try them takes time.
     own_words = plan.patches or run.planned.workload.components
     if own_words and not makes(documents, run.base.objects, run.objects):
         message = "the overlay would not produce the planned objects: its patches match other objects too"

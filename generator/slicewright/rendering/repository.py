@@ -15,7 +15,7 @@ from slicewright.intent.source import Mended, Source, SourceFile, mended
 from slicewright.intent.tpucluster import decode_cluster
 from slicewright.intent.tpudefaults import Levels, defaults_problems
 from slicewright.intent.tpuworkload import Workload, decode_workload, tpu_request
-from slicewright.intent.validate import Schemas
+from slicewright.intent.validate import SCHEMA_OF, Schemas
 from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
 from slicewright.kubernetes.problem import Problem, did_you_mean, errors
@@ -28,11 +28,6 @@ from slicewright.rendering.platform.platform_files import workload_problems
 from slicewright.rendering.platform.validate_platform import platform_problems, problems_between
 from slicewright.rendering.provision import project_quota, validate_environment, validate_node_pools
 
-SCHEMA_OF = {
-    "TPUWorkload": "slicewright/tpuworkload.json",
-    "TPUCluster": "slicewright/tpucluster.json",
-    "TPUDefaults": "slicewright/tpudefaults.json",
-}
 Documents = dict[tuple[str, int], Any]
 """Documents that replace those of the files, by file and index."""
 _UNKNOWN_ACCELERATOR = "TPU001"
@@ -127,7 +122,7 @@ def read_repository(
 ) -> Repository:
     """Return the repository that some input files make; its problems are complete, never raised.
 
-    Documents that are `changed` are read as they are there.
+    Documents in `changed` replace those of the files.
     """
     problems: list[Problem] = []
     documents: list[tpudefaults.Defaults] = []

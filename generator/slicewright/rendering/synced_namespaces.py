@@ -103,7 +103,7 @@ def why_refused(brought: Brought, namespace: str) -> int | None:
 
 
 def against_objects(source: Source, namespace: str, objects: Iterable[Brought]) -> Iterator[Problem]:
-    """Yield what a workload's runs hold that the rights of their namespace do not, or should not, give."""
+    """Yield the objects of a workload's runs that the rights of their namespace exclude, or should."""
     place: Path = ("spec", "components") if "components" in source.data["spec"] else ("spec",)
     items = sorted(objects)
     for index, (scope, hint) in enumerate(_BEYOND):

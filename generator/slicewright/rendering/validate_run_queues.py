@@ -1,6 +1,6 @@
 """Validate runs against the queues of their cluster: no queue, or a flavor without its nodes.
 
-Kueue counts quota, so the quota of a sweep's queue has to hold the most runs of the sweep at once.
+Kueue counts quota, so the queue's quota must hold all runs of a sweep that run at the same time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -138,7 +138,7 @@ def below_low_classes(
 ) -> Iterator[Problem]:
     """Warn, once for a cluster, of workloads without a class in a queue with a class of low priority.
 
-    Their priority is 0, which is below the class that is meant for what may wait.
+    Their priority is 0, which is below the class for runs that may wait.
     """
     queues: dict[tuple[str, str], list[Workload]] = {}
     for workload, plan in planned:

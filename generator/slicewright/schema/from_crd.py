@@ -24,6 +24,8 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, count, filterfalse
 from typing import Any
 
+from slicewright.kubernetes.fields import mapping
+
 Schema = dict[str, Any]
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
@@ -44,7 +46,7 @@ def convert(node: Mapping[str, Any], *, nulls: bool = False) -> Schema:
     """Return the JSON Schema of one structural schema and of all below it.
 
     `nulls` lets every optional field be null: right for manifests that people write, too lax for our own
-    input, where a null is an empty value somebody forgot.
+    input, where a null is a forgotten value.
     """
     return _convert(node, nulls=nulls, closing=True)
 
@@ -246,7 +248,7 @@ def shared(root: Schema) -> Schema:
 def shared_by_all(roots: Mapping[str, Schema]) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """Return equal schemas by their files, and the definitions that several of them need.
 
-    The same name under `definitions` means the same in every schema. Raises ValueError where it does not.
+    The same name under `definitions` means the same in every schema. Raises ValueError if it does not.
     """
     plan = _Plan(roots)
     bodies = {file: plan.rebuilt(_without_types(root)) for file, root in sorted(roots.items())}
@@ -295,7 +297,7 @@ def references(node: Any) -> Iterator[str]:
     """Yield what a schema refers to, at any depth."""
     if isinstance(node, dict) and isinstance(node.get("$ref"), str):
         yield node["$ref"]
-    for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+    for value in node if isinstance(node, list) else mapping(node).values():
         yield from references(value)
 
 

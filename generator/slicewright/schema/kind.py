@@ -295,7 +295,7 @@ def _voluntary(node: Schema) -> Schema:
 
 
 def _has_default(field: Any) -> bool:
-    """Tell whether the API server fills a field in before it asks whether it is there."""
+    """Tell whether the API server fills a field in before it checks that the field exists."""
     return isinstance(field, dict) and field.get("default") is not None
 
 

@@ -67,7 +67,7 @@ class Bed:
         self._api: Api | None = None
 
     def _connect(self) -> tuple[Access, Path]:
-        """Start the control plane, if it is our own, and return the way to it, and its kubeconfig file."""
+        """Start the control plane, if it is our own, and return the connection and its kubeconfig file."""
         raise NotImplementedError
 
     def _install(self) -> None:
@@ -137,7 +137,7 @@ class Bed:
         """Wait until new nodes can take pods. Raises BedError.
 
         The API server marks a new node as not ready; the controller manager takes the mark away, at about 20
-        nodes a second where it has the QPS of its defaults.
+        nodes a second if it has the QPS of its defaults.
         """
         names = {node["metadata"]["name"] for node in nodes}
         self.until("nodes to be ready", lambda: not names & self._not_ready())
@@ -201,7 +201,7 @@ class Bed:
             raise BedError(self.ended() or usual) from error
 
     def _wait_for(self, awaited: str, program: str, probe: Callable[[], object]) -> None:
-        """Wait for a part of the bed; when it does not come, the program's log is shown. Raises BedError."""
+        """Wait for a part of the bed; if it does not start, the program's log is shown. Raises BedError."""
         blame = partial(self.processes.blame, program=program)
         waiting.until(awaited, probe, seconds=START_SECONDS, check=self.check, blame=blame)
 

@@ -181,7 +181,7 @@ class Attached(Bed):
     """A bed around the API server that a kubeconfig file names in its current context, or in another one.
 
     JobSet and Kueue have to be installed there; the definitions of PathwaysJob and ProvisioningRequest are
-    added where they are missing. What it adds to the cluster stays there.
+    added if they are missing. What it adds to the cluster stays there.
 
     Its KWOK simulates the nodes whose annotation `kwok.x-k8s.io/node` has the value `simulates`. Two KWOKs
     that simulate the same nodes disturb each other: beside another KWOK, a bed needs its own value.

@@ -2,7 +2,7 @@
 
 With its own certificate manager off, Kueue reads /etc/kueue/metrics/certs, which takes root to make. So the
 manager stays on and finds its work done: the Secret holds a certificate that is valid for it, the webhooks
-trust its authority already, and the files lie where it looks for them.
+trust its authority already, and the files are where it looks for them.
 """
 
 import json
@@ -168,7 +168,7 @@ KUEUE_HOST = f"{_KUEUE_SERVICE}.{kinds.KUEUE_NAMESPACE}.svc"
 _FRAMEWORKS = ("batch/job", f"{kinds.JOBSET_GROUP}/jobset")
 _POD_WEBHOOKS = frozenset({"mpod.kb.io", "vpod.kb.io"})
 _CONFIGURATIONS = "kueue-"
-"""How the names of Kueue's webhook configurations begin."""
+"""Prefix of the names of Kueue's webhook configurations."""
 
 
 def kueue_frameworks(settings: dict[str, Any]) -> list[str]:
@@ -278,7 +278,7 @@ def operator_name(environ: Mapping[str, str]) -> str:
 
 
 def operator_command(kubeconfig: Path, environ: Mapping[str, str]) -> list[str]:
-    """Return the command line of the operator. Raises BedError where the variable names no program."""
+    """Return the command line of the operator. Raises BedError if the variable names no program."""
     binary = environ.get(OPERATOR_VARIABLE, "")
     if not binary:
         module = "slicewright.testbed.simulated_operator"

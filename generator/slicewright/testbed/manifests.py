@@ -74,7 +74,7 @@ def for_host(
 
 
 def in_order(items: Collection[Object]) -> Iterable[list[Object]]:
-    """Yield the objects that others need, then the others; the objects of one list can be created at once."""
+    """Yield the objects that others need, then the others; those of one list can be created in parallel."""
     yield [item for item in items if item["kind"] in _FIRST]
     yield [item for item in items if item["kind"] not in _FIRST]
 
@@ -140,7 +140,7 @@ class Installation(Struct, frozen=True):
 def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
     """Return what the folder of a cluster's controllers installs, and the problems of installing it.
 
-    Where the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
+    If the file has no `kueue`, Kueue looks after Jobs and JobSets; its release looks after pods too, which
     are asked about one by one. Another release than the test bed has the programs of is not installed.
     """
     others = tuple(_others(site))

@@ -34,9 +34,9 @@ from slicewright.rendering.plan.ways import TPU_TAINT, node_labels
 from slicewright.rendering.provision.node_pool import creates_itself
 
 _GENEROUS = (256, 1024 * 1024)
-"""vCPUs and MiB that a machine type of an unknown family is taken to have."""
+"""Assumed vCPUs and MiB of a machine type of an unknown family."""
 _GENEROUS_DISK_GB = 65536
-"""The boot disk that nodes are taken to have whose storage is not known."""
+"""Assumed boot disk of nodes whose storage is not known."""
 
 
 STAGES = Path(__file__).with_name("stages.yaml")
@@ -76,7 +76,7 @@ _SYSTEM = {
     for prefix in ("", "beta.")
     for key, value in (("os", "linux"), ("arch", "amd64"))
 }
-"""The old names too, as on GKE: where they are missing, a controller reads each node again and adds them."""
+"""The old names too, as on GKE: if they are missing, a controller reads each node again and adds them."""
 
 _MAX_PODS = 110
 _CONDITIONS = (
@@ -95,7 +95,7 @@ _NODE_INFO = {
 
 
 def simulated_nodes(site: ResolvedCluster, *, annotated: str = KWOK_NODES) -> list[dict[str, Any]]:
-    """Return the nodes of all pools of a cluster: one node pool a slice, one node a TPU VM.
+    """Return the nodes of all pools of a cluster: a node pool for each slice, a node for each TPU VM.
 
     `annotated` is the value of the annotation by which a KWOK knows its nodes.
     """

@@ -313,5 +313,5 @@ def _is_gone(folder: Path) -> bool:
 
 
 def clusters_root(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder that holds one folder a running cluster, and the logs of those that failed."""
+    """Return the folder with one folder for each running cluster, and the logs of those that failed."""
     return cache_root(environ) / "clusters"

@@ -1,18 +1,18 @@
 """The supervisor: a process that starts the programs of one cluster and ends with everything that it started.
 
-It is run by its path, by a Python without site packages, so that it is there within milliseconds and needs
-nothing of this package. It claims the folder of the cluster and its ports before anything else, so that there
-is not a moment at which a folder exists without someone who removes it:
+A Python without site packages runs it by its path, so it starts within milliseconds and needs nothing of this
+package. It first claims the folder of the cluster and its ports, so that some process always removes the
+folder:
 
-* whoever started it holds the other end of its standard input; when that closes (the holder ended, was killed
-  or crashed), every program is killed and the folder goes;
-* a holder that says `detach` may leave: the supervisor then stays until it gets a SIGTERM;
-* a program ends with the supervisor, however that ends: on Linux the kernel sees to it, elsewhere the next
-  supervisor finds the folder without its lock, kills what still names the folder on its command line, and
-  removes it.
+* The process that started it holds the other end of its standard input. When that closes (the holder ended,
+  was killed or crashed), the supervisor kills every program and removes the folder.
+* A holder that says `detach` may leave: the supervisor then stays until it gets a SIGTERM.
+* A program ends with the supervisor, however that ends. On Linux the kernel kills it. Elsewhere the next
+  supervisor finds the folder without its lock, kills every process that names the folder on its command line,
+  and removes it.
 
-Commands come in on standard input, one JSON object a line; events go out on standard output, among them one
-for each command that was obeyed.
+Commands come in on standard input, a JSON object on each line; events go out on standard output, among them
+one for each command that was obeyed.
 """
 
 import contextlib
@@ -110,7 +110,7 @@ def _end_leftover(pid: int, folder: Path) -> None:
 
 
 def claim_ports(count: int) -> dict[int, socket.socket]:
-    """Return free loopback ports, each with the socket that holds it. Raises OSError where none are left.
+    """Return free loopback ports, each with the socket that holds it. Raises OSError if none are left.
 
     Programs listen on TCP seconds after their ports were chosen. Until its end a supervisor holds the UDP
     ports of the same numbers, which are otherwise unused, so that supervisors of any root choose other ports.

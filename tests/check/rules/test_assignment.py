@@ -238,3 +238,12 @@ def test_flavors_of_which_one_is_not_known_are_not_judged() -> None:
     assert 1 == len(findings("FIT120", *_platform(a={}, f=bound), greedy))
     assert [] == findings("FIT120", *_platform(f=bound), greedy)
     assert [] == findings("FIT120", *_platform(a={}, f=bound), _jobset({"cpu": "1"}))
+
+
+def test_thousands_of_pod_sets_are_placed_one_after_the_other() -> None:
+    """A workload of more pod sets than Python calls functions in each other is judged all the same."""
+    queue = _queue(1400)
+    sets = [PodSet(f"s{at}", 1, {TPU: Fraction(1)}, ANY) for at in range(1401)]
+
+    assert admit(_known(), queue, sets[:1400]) is not None
+    assert admit(_known(), queue, sets) is None

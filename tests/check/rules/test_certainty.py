@@ -264,7 +264,7 @@ integrations: {frameworks: [FRAMEWORK]}
 def test_configuration_of_kueue_is_that_of_the_folder(
     here: list[str], beyond: list[str], severities: list[str]
 ) -> None:
-    """Without one in its folder, the only one of all folders is likely; of several that differ, none is."""
+    """Without a Configuration in its folder, a run gets that of all other folders, or none if they differ."""
     own, others = (
         [Resource(yaml.safe_load(_CONFIGURATION.replace("FRAMEWORK", name)), "kueue.yaml") for name in names]
         for names in (here, beyond)

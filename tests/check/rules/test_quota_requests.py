@@ -7,7 +7,6 @@ from tests.check.rules.kit import object_set
 from tests.check.rules.queues import job, pods
 
 from slicewright.kubernetes.labels import TPU
-from slicewright.kubernetes.quantity import amount, plain
 from slicewright.kueue.quota_workload import pod_sets
 
 
@@ -48,35 +47,6 @@ def test_pathwaysjob_asks_for_its_head_and_its_workers() -> None:
         head.requests["memory"],
     )
     assert (8, Fraction(32)) == (worker.count, worker.requests[TPU])
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("1", "1"),
-        ("500m", "0.5"),
-        ("1n", "0.000000001"),
-        ("3Gi", "3221225472"),
-        ("1.5Ki", "1536"),
-        ("2e3", "2000"),
-        ("1E", "1000000000000000000"),
-        (".5", "0.5"),
-        (4, "4"),
-        (0.25, "0.25"),
-    ],
-)
-def test_quantities_are_numbers(written: str | float, expected: str) -> None:
-    """A quantity has the value that Kubernetes gives it."""
-    found = amount(written)
-
-    assert found is not None
-    assert expected == plain(found)
-
-
-@pytest.mark.parametrize("written", ["", "16GB", "a", None, True, [], "1e1000", "1" * 65, "0x10"])
-def test_what_is_no_quantity_has_no_amount(written: object) -> None:
-    """Anything else is left to the schemas, and what nobody would wait for."""
-    assert amount(written) is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""TPU179 against bash: of which scripts the last command takes the place of the shell and gets SIGTERM."""
+"""TPU179 against bash: in which scripts the last command replaces the shell and gets SIGTERM."""
 
 import subprocess
 

@@ -228,9 +228,8 @@ def test_flavor_without_nodes_is_a_pool_of_its_quota() -> None:
         {"name": "v5e-2x4-4t", "tpu": "v5litepod-8", "slices": 1, "flavor": "big.one"},
         {"name": "v5e-2x4-4t-flex-start", "tpu": "v5litepod-8", "slices": 3, "provisioning": "FlexStart"},
     ]
-    assert (
-        "no node of flavor 'v5e-2x4-4t-flex-start' is there now: slices are as many as its quotas add up to"
-        in notes(*made)
+    assert "no node of flavor 'v5e-2x4-4t-flex-start' exists now: `slices` is the sum of its quotas" in notes(
+        *made
     )
 
 

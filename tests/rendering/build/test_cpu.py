@@ -1,4 +1,4 @@
-"""Runs on CPU nodes: one pod a node, nothing of TPUs."""
+"""Runs on CPU nodes: one pod on each node, nothing of TPUs."""
 
 from typing import Any
 

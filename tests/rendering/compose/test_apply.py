@@ -13,22 +13,8 @@ from slicewright.kubernetes.merge import copied
     ("document", "operations", "expected"),
     [
         pytest.param({"a": 1}, [], {"a": 1}, id="no operation"),
-        pytest.param({}, [{"op": "add", "path": "/a", "value": 1}], {"a": 1}, id="add a member"),
-        pytest.param(
-            {"a": 1}, [{"op": "add", "path": "/a", "value": [2]}], {"a": [2]}, id="add over a member"
-        ),
-        pytest.param(
-            {"a": 1}, [{"op": "add", "path": "/b", "value": None}], {"a": 1, "b": None}, id="add a null"
-        ),
         pytest.param({}, [{"op": "add", "path": "/", "value": 1}], {"": 1}, id="the empty key"),
         pytest.param({}, [{"op": "add", "path": "", "value": [1]}], [1], id="add the whole document"),
-        pytest.param(
-            [1, 3], [{"op": "add", "path": "/1", "value": 2}], [1, 2, 3], id="insert before an element"
-        ),
-        pytest.param([1], [{"op": "add", "path": "/1", "value": 2}], [1, 2], id="insert at the end"),
-        pytest.param(
-            [1], [{"op": "add", "path": "/-", "value": [2]}], [1, [2]], id="append a list as one element"
-        ),
         pytest.param(
             {"-": 1}, [{"op": "replace", "path": "/-", "value": 2}], {"-": 2}, id="a key that is a dash"
         ),
@@ -36,43 +22,15 @@ from slicewright.kubernetes.merge import copied
             {"0": 1}, [{"op": "replace", "path": "/0", "value": 2}], {"0": 2}, id="a key that is a number"
         ),
         pytest.param(
-            {"a": [{"b": 1}]}, [{"op": "remove", "path": "/a/0/b"}], {"a": [{}]}, id="remove a member"
-        ),
-        pytest.param([1, 2, 3], [{"op": "remove", "path": "/1"}], [1, 3], id="remove an element"),
-        pytest.param(
-            {"a": 1}, [{"op": "replace", "path": "/a", "value": {}}], {"a": {}}, id="replace a member"
-        ),
-        pytest.param([1, 2], [{"op": "replace", "path": "/1", "value": 3}], [1, 3], id="replace an element"),
-        pytest.param(
             {"a": 1}, [{"op": "replace", "path": "", "value": 2}], 2, id="replace the whole document"
         ),
-        pytest.param(
-            {"a": {"b": 1}}, [{"op": "move", "from": "/a/b", "path": "/c"}], {"a": {}, "c": 1}, id="move"
-        ),
-        pytest.param([1, 2, 3], [{"op": "move", "from": "/0", "path": "/2"}], [2, 3, 1], id="move in a list"),
         pytest.param({"a": 1}, [{"op": "move", "from": "/a", "path": "/a"}], {"a": 1}, id="move nowhere"),
         pytest.param({"a": {"b": 1}}, [{"op": "move", "from": "/a/b", "path": "/a"}], {"a": 1}, id="move up"),
-        pytest.param(
-            {"a": [1]}, [{"op": "copy", "from": "/a", "path": "/b"}], {"a": [1], "b": [1]}, id="copy"
-        ),
-        pytest.param([1, 2], [{"op": "copy", "from": "/1", "path": "/0"}], [2, 1, 2], id="copy in a list"),
         pytest.param(
             {"a": 1}, [{"op": "copy", "from": "", "path": "/b"}], {"a": 1, "b": {"a": 1}}, id="copy all"
         ),
         pytest.param(
-            {"a": [1, {"b": None}]}, [{"op": "test", "path": "/a/1/b", "value": None}], ..., id="a null"
-        ),
-        pytest.param(
-            {"a": {"x": 1, "y": 2}}, [{"op": "test", "path": "/a", "value": {"y": 2, "x": 1}}], ..., id="test"
-        ),
-        pytest.param(
-            {"a": 1}, [{"op": "test", "path": "/a", "value": 1.0}], ..., id="numbers are equal by value"
-        ),
-        pytest.param(
             {"a": 1}, [{"op": "test", "path": "", "value": {"a": 1}}], ..., id="test the whole document"
-        ),
-        pytest.param(
-            {"k/1~": 1}, [{"op": "replace", "path": "/k~11~0", "value": 2}], {"k/1~": 2}, id="escapes"
         ),
         pytest.param({"~1": 1}, [{"op": "test", "path": "/~01", "value": 1}], ..., id="an escaped escape"),
         pytest.param(
@@ -81,74 +39,37 @@ from slicewright.kubernetes.merge import copied
     ],
 )
 def test_operations(document: Any, operations: list[dict[str, Any]], expected: Any) -> None:
-    """Each operation does what the standard says; `test` changes nothing."""
+    """Each operation does what the standard says; test_apply_as_kustomize.py has the others."""
     expected = copied(document) if expected is ... else expected
 
     assert expected == patch.apply(operations, document)
 
 
-NOTHING = "nothing is at this path"
-
-
 @pytest.mark.parametrize(
     ("document", "operation", "message"),
     [
-        ({"a": 1}, {"op": "test", "path": "/a", "value": 2}, "test /a: expected 2, found 1"),
-        ({"a": 1}, {"op": "test", "path": "/a", "value": True}, "test /a: expected True, found 1"),
-        ({"a": True}, {"op": "test", "path": "/a", "value": 1}, "test /a: expected 1, found True"),
-        ({"a": "1"}, {"op": "test", "path": "/a", "value": 1}, "test /a: expected 1, found '1'"),
         (
             {"a": [1, 2]},
             {"op": "test", "path": "/a", "value": [2, 1]},
             "test /a: expected [2, 1], found [1, 2]",
         ),
-        ({}, {"op": "test", "path": "/a", "value": None}, f"test /a: {NOTHING}"),
-        ({}, {"op": "remove", "path": "/a"}, f"remove /a: {NOTHING}"),
-        ({}, {"op": "replace", "path": "/a", "value": 1}, f"replace /a: {NOTHING}"),
-        ({}, {"op": "add", "path": "/a/b", "value": 1}, f"add /a/b: {NOTHING}"),
-        ({"a": None}, {"op": "add", "path": "/a/b", "value": 1}, f"add /a/b: {NOTHING}"),
-        ({"a": "text"}, {"op": "add", "path": "/a/b", "value": 1}, f"add /a/b: {NOTHING}"),
-        ({"a": "text"}, {"op": "test", "path": "/a/0", "value": "t"}, f"test /a/0: {NOTHING}"),
-        ([1], {"op": "remove", "path": "/1"}, f"remove /1: {NOTHING}"),
+        ({}, {"op": "move", "from": "/a", "path": "/b"}, "move /b: nothing is at this path"),
         ([1], {"op": "add", "path": "/2", "value": 1}, "add /2: index 2 is beyond the end of a list of 1"),
-        ([1], {"op": "remove", "path": "/-"}, "remove /-: '-' is not a valid index of a list"),
-        (
-            [1],
-            {"op": "replace", "path": "/-1", "value": 2},
-            "replace /-1: '-1' is not a valid index of a list",
-        ),
-        (
-            [1, 2],
-            {"op": "replace", "path": "/01", "value": 2},
-            "replace /01: '01' is not a valid index of a list",
-        ),
-        (
-            [1, 2],
-            {"op": "replace", "path": "/1e0", "value": 2},
-            "replace /1e0: '1e0' is not a valid index of a list",
-        ),
         ([1], {"op": "remove", "path": "/" + "9" * 5000}, None),
         ([1], {"op": "test", "path": "/²", "value": 1}, "test /²: '²' is not a valid index of a list"),
-        ([{"a": 1}], {"op": "test", "path": "/a", "value": 1}, "test /a: 'a' is not a valid index of a list"),
         ({}, {"op": "remove", "path": ""}, "remove : the whole document cannot be removed"),
-        ({}, {"op": "move", "from": "/a", "path": "/b"}, f"move /b: {NOTHING}"),
-        ({}, {"op": "copy", "from": "/a", "path": "/b"}, f"copy /b: {NOTHING}"),
         (
             {"a": [{}, {}]},
             {"op": "move", "from": "/a/0", "path": "/a/0/b"},
             "move /a/0/b: a value cannot be moved into itself",
         ),
         ({"a": 1}, {"op": "add", "path": "/b"}, "add /b: 'value' is missing"),
-        ({"a": 1}, {"op": "test", "path": "/a"}, "test /a: 'value' is missing"),
-        ({"a": 1}, {"op": "replace", "path": "/a"}, "replace /a: 'value' is missing"),
         (
             {"a": 1},
             {"op": "move", "path": "/a"},
             "move /a: an operation needs 'from', a string; this is {'op': 'move', 'path': '/a'}",
         ),
         ({"a": 1}, {"op": "merge", "path": "/a"}, "merge /a: 'merge' is not a JSON 6902 operation"),
-        ({"a": 1}, {"path": "/a"}, "an operation needs 'op', a string; this is {'path': '/a'}"),
-        ({"a": 1}, {"op": "remove"}, "an operation needs 'path', a string; this is {'op': 'remove'}"),
         (
             {"a": 1},
             {"op": "remove", "path": 1},

@@ -11,8 +11,6 @@ from .kit import COMPONENT, Tree, built, composed, config_map, merging, patching
 
 ADD_X = "{op: add, path: /data/x, value: first}"
 A = {"o/a.yaml": config_map("a")}
-HINT_EMPTY = "kustomize refuses it; write resources: [] for no resources"
-HINT_ABOVE = "name a folder with a kustomization.yaml instead, or move the file"
 NO_OBJECT = "a document is not a Kubernetes object: it needs a kind and a metadata.name, both strings"
 
 

@@ -38,7 +38,7 @@ def test_numbers_of_a_jobset() -> None:
     assert found["hosts per slice"] == ("4", "16 chips / 4 chips per host")
     assert found["chips in all"] == ("48", "3 x 16 chips: what Kueue counts")
     assert found["replicas"] == ("3", "one replica a slice")
-    assert found["completions, parallelism"] == ("4", "one pod a host")
+    assert found["completions, parallelism"] == ("4", "one pod for each host")
     assert found["google.com/tpu"] == ("4", "requests = limits = chips of a host, one pod takes them all")
     assert found["exclusive-topology"] == ("cloud.google.com/gke-nodepool", "one slice is one node pool")
     assert found["backoffLimit"] == ("0", "default: a slice is whole or lost")

@@ -96,7 +96,7 @@ def test_clusters_of_a_project_and_region_share_the_quota() -> None:
 
 
 def test_accelerator_of_a_quota_is_one_of_the_catalogue() -> None:
-    """A generation, or GKE's name of it."""
+    """A quota names a generation or GKE's accelerator; another name is an error."""
     wrong = QUOTA.replace("v6e", "v6f") + pools("name: a, slices: 3")
 
     assert ["TPU001 unknown accelerator 'v6f'"] == [message for _, message, _ in said(wrong)]

@@ -1,17 +1,12 @@
-"""Loads the schemas into both engines, and walks through them."""
+"""Loads the schemas into the engine, and walks through them."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import jsonschema_rs
 import yaml
-from jsonschema.validators import extend
-from referencing import Registry
-from referencing.jsonschema import DRAFT7
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2] / "schemas"
@@ -37,37 +32,14 @@ SCHEMAS: dict[str, Schema] = {
 }
 
 
-def _pattern(
-    _validator: object, pattern: str, value: object, _schema: object
-) -> Iterator[jsonschema.ValidationError]:
-    """Match as Rust and Go do: in Python's search, `$` would also match before a last newline."""
-    if isinstance(value, str) and not re.fullmatch(pattern, value):
-        yield jsonschema.ValidationError(f"{value!r} does not match {pattern!r}")
-
-
-def _without(schema: Schema, key: str) -> Schema:
-    return {name: value for name, value in schema.items() if name != key}
-
-
-_Python = extend(jsonschema.Draft7Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-_PYTHON: Registry[Any] = Registry().with_resources(
-    # Where a `$ref` meets `$schema`, jsonschema goes on with its own class for that draft instead of ours.
-    (BASE + name, DRAFT7.create_resource(_without(schema, "$schema")))
-    for name, schema in SCHEMAS.items()
-)
-_RUST = jsonschema_rs.Registry(
+REGISTRY = jsonschema_rs.Registry(
     [(BASE + name, schema) for name, schema in SCHEMAS.items()], draft=jsonschema_rs.Draft7
 )
 
 
-def python(name: str) -> Any:
-    """Return the pure Python engine for a schema."""
-    return _Python({"$ref": BASE + name}, registry=_PYTHON)
-
-
-def rust(name: str) -> jsonschema_rs.Draft7Validator:
-    """Return the Rust engine for a schema."""
-    return jsonschema_rs.Draft7Validator({"$ref": BASE + name}, registry=_RUST)
+def engine(name: str) -> jsonschema_rs.Draft7Validator:
+    """Return the engine for a schema."""
+    return jsonschema_rs.Draft7Validator({"$ref": BASE + name}, registry=REGISTRY)
 
 
 def schema_of(path: Path, document: Any) -> str:

@@ -1,4 +1,4 @@
-"""What there is to check below some paths: files, and folders that are checked as kustomize builds them."""
+"""Finds what to check below some paths: files, and folders that are checked as kustomize builds them."""
 
 import fnmatch
 import os
@@ -202,7 +202,7 @@ class Discovery:
         return bool(patterns) or name.startswith("." if folder else (".slicewright-", "._"))
 
     def name(self, path: Path | str) -> str:
-        """Return what a report calls a path: relative where it is below the base, else as it is."""
+        """Return what a report calls a path: relative if it is below the base, else as it is."""
         text = os.fspath(path)
         if text == self._base:
             return "."

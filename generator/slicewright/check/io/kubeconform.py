@@ -26,13 +26,13 @@ from slicewright.schema.kind import LOCATION
 
 _SECONDS = 600
 _NO_SCHEMA = "could not find schema"
-"""How it also calls a schema that does not compile. Its other errors are about an object it cannot read."""
+"""Its error for a schema that does not compile, among others; the rest are about unreadable objects."""
 _AT = re.compile(r"- at '(?P<path>[^']*)': (?P<finding>.*?)(?=\s+- at '|$)", re.DOTALL)
 """One finding in the message that kubeconform passes on from its JSON Schema library."""
 
 
 class BrokenToolError(Exception):
-    """kubeconform did not do what it was asked to."""
+    """kubeconform failed, or its output is not a report."""
 
 
 class Kubeconform(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Kubeconform(Struct, frozen=True):
     folders: tuple[Path, ...]
 
     def judged(self, objects: Sequence[Checked]) -> tuple[list[Checked], list[Problem]]:
-        """Return the objects with kubeconform's verdicts, and its reasons where our engine has none.
+        """Return the objects with kubeconform's verdicts, and its reasons if our engine has none.
 
         Kinds that have no schema, or whose schema is broken, are not sent: they are problems already.
         Raises BrokenToolError.

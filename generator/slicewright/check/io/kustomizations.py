@@ -52,7 +52,7 @@ class Kustomizations:
         return "Component" if spec.get("kind") == "Component" else "Kustomization"
 
     def spec_of(self, folder: str) -> tuple[str, dict[str, Any]]:
-        """Return the file and the content of a folder's kustomization; both are empty where there is none."""
+        """Return the file and the content of a folder's kustomization; both are empty if there is none."""
         folder = os.path.normpath(folder)
         if folder not in self._read:
             self._read[folder] = _load(folder)
@@ -151,7 +151,7 @@ def fetch_problems(folder: str) -> list[Problem]:
 
 
 def _built(top: _Node, included: Mapping[_Node, list[_Node]]) -> int:
-    """Return how many kustomizations are built into one, each time counted; 0 where one includes itself."""
+    """Return how many kustomizations are built into one, each time counted; 0 if one includes itself."""
     count: dict[_Node, int] = {}
     try:
         for node in TopologicalSorter(included).static_order():
@@ -227,7 +227,7 @@ def paths_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 _SECONDS = 60
 _NOWHERE = "http://127.0.0.1:9"
-"""A proxy that refuses: whatever a build would still fetch fails at once."""
+"""A proxy that refuses: whatever a build would still fetch fails immediately."""
 
 
 @cache
@@ -379,7 +379,7 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
 
 
 def _first_missing(base: str, path: str) -> str:
-    """Return a path up to its first part that is not there: `../made` of `../made/istio/base`."""
+    """Return a path up to its first part that does not exist: `../made` of `../made/istio/base`."""
     parts = path.split("/")
     starts = ("/".join(parts[:number]) for number in range(1, len(parts)))
     return next((part for part in starts if part and not os.path.exists(os.path.join(base, part))), path)  # noqa: PTH110, PTH118

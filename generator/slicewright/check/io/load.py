@@ -37,8 +37,8 @@ from slicewright.check.passed_by import (
 from slicewright.check.units import Unit
 from slicewright.document.io import read_file, read_stdin, unreadable
 from slicewright.document.read import Document, read_documents, read_manifests
+from slicewright.environ import which
 from slicewright.kubernetes.problem import Problem, errors
-from slicewright.programs.find import which
 from slicewright.rendering.compose import Composed, compose
 from slicewright.rendering.folder import is_controllers_folder
 from slicewright.rendering.header import edited, is_edited, is_ours
@@ -105,7 +105,7 @@ class Loaded(Struct, frozen=True):
     """Name and text of the hand-written kustomizations that a folder is built from, and of the patches and
     configurations that they name, for rules about them."""
     passed_by: tuple[PassedBy, ...] = ()
-    """What nobody named and of which nothing is checked."""
+    """Files that the user did not name and of which nothing is checked."""
     instead: tuple[Unit, ...] = ()
     """The plain files of a kustomization that does not build, which are checked one by one."""
     files: tuple[str, ...] = ()

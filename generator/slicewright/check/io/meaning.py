@@ -122,7 +122,7 @@ RULE_SUBJECTS = (
 ExampleOf = Literal["workload", "cluster", "file", "manifest", "message"]
 EXAMPLES: tuple[ExampleOf, ...] = ("workload", "cluster", "file", "manifest", "message")
 FIXES = {"": "", "safe": "validate --fix", "unsafe": "validate --fix --unsafe"}
-"""The command that mends a problem, where one can."""
+"""The command that removes a problem, if one can."""
 
 
 class Meaning(Struct, frozen=True):
@@ -143,7 +143,7 @@ class Meaning(Struct, frozen=True):
     example_of: ExampleOf = "message"
     """Where it belongs: lines of a spec, a file of the input, a manifest; or it is what is printed."""
     fix: Literal["", "safe", "unsafe"] = ""
-    """Whether `validate --fix` can mend it, or only with `--unsafe`."""
+    """Whether `validate --fix` can correct it, or only with `--unsafe`."""
     is_retired: bool = False
     """Whether no command prints it any more; notes and old output still name it."""
 

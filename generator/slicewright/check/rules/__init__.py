@@ -1,1 +1,1 @@
-"""The semantic rules: a module a subject. `every` imports all of them, which takes its time."""
+"""The semantic rules: one module for each subject. `every` imports all of them, which takes time."""

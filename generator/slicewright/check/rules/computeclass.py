@@ -1,4 +1,4 @@
-"""Rules of ComputeClasses: every rung against the catalogue, and the pods that select a class."""
+"""Rules of ComputeClasses: every priority against the catalogue, and the pods that select a class."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -69,7 +69,7 @@ def _rungs(resource: Resource, catalogue: Catalogue) -> Iterator[_Rung]:
 
 
 def _tpu_rungs(resource: Resource, catalogue: Catalogue) -> Iterator[_Rung]:
-    """Yield the rungs that ask for a TPU that exists."""
+    """Yield the priorities that request an existing TPU."""
     yield from (rung for rung in _rungs(resource, catalogue) if rung.tpu and rung.machines)
 
 
@@ -215,7 +215,7 @@ def _class_of_pods(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _mismatch(pods: Pods, resource: Resource, catalogue: Catalogue) -> tuple[str, str] | None:
-    """Return the node label (empty for chips) that no rung of a class has, and why; None where one fits."""
+    """Return the node label (empty for chips) that no priority of a class has, and why; None if one fits."""
     rungs = list(_rungs(resource, catalogue))
     if not rungs or at(resource.data, "spec", "whenUnsatisfiable") == "ScaleUpAnyway":
         return None
@@ -244,11 +244,11 @@ _LABELS = (
     labels.FLEX_START,
     labels.SPOT,
 )
-"""Labels that the nodes of a rung have by its fields."""
+"""Labels that the nodes of a priority have by its fields."""
 
 
 def _labels(rung: _Rung, key: str, value: str) -> set[str]:
-    """Return the values of a node label that nodes of a rung can have."""
+    """Return the values of a node label that nodes of a priority can have."""
     named, machines = rung.machine_type, rung.machines
     match key:
         case labels.ACCELERATOR:

@@ -12,10 +12,12 @@ _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _PORT = re.compile(r"(?=.*[a-z])(?!.{16})[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_SUBDOMAIN = 253
+KEY_FORM = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
+VALUE_FORM = "at most 63 letters, digits, '-', '_' and '.'"
 
 
 def against_dns1035(name: str, most: int = MAX_LABEL) -> str:
-    """Return what keeps a name from being a DNS-1035 label; empty where nothing does."""
+    """Return what keeps a name from being a DNS-1035 label; empty if nothing does."""
     if len(name) > most:
         return f"has {len(name)} characters; the limit is {most}"
     if _DNS1035.fullmatch(name):
@@ -29,7 +31,7 @@ def against_dns1035(name: str, most: int = MAX_LABEL) -> str:
 
 
 def as_dns1035(name: str) -> str:
-    """Return a name of the same words as a DNS-1035 label, as long as it may be; empty where none is left."""
+    """Return a name as a DNS-1035 label, cut to the allowed length; empty if nothing is left."""
     words = re.sub(r"[^-a-z0-9]+", "-", name.lower()).strip("-")
     return words if words[:1].isalpha() else words.lstrip("-0123456789")
 

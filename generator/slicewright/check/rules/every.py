@@ -34,14 +34,12 @@ from slicewright.check.rules import (
     pod_values,
     pods_ready,
     priorities,
-    provisioning_by_hand,
     provisioning_requests,
     ray,
     ray_fields,
     references_kueue,
     references_pods,
     security,
-    termination,
     tpu_environment,
     tpu_provisioning,
     tpu_shape,
@@ -55,14 +53,13 @@ from slicewright.objects import rules_of
 
 RULES = rules_of(
     *(tpu_shape, tpu_slices, tpu_environment, multislice, node_labels, priorities, tpu_provisioning),
-    *(computeclass, dynamic_slices, security, termination),
+    *(computeclass, dynamic_slices, security),
     *(jobset_names, jobset_policies, failure_policies),
     *(jobs, deployments, leaderworkerset, trainjob, pathways, pathways_servers),
     *(ray, ray_fields),
     *(kueue_queues, kueue_flavors, kueue_topologies, kueue_workloads, multikueue, gang),
     *(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads, pods_ready),
-    *(provisioning_requests, provisioning_by_hand),
-    *(keys, versions, pod_values, object_limits),
+    *(provisioning_requests, keys, versions, pod_values, object_limits),
     *(
         references_kueue,
         references_pods,
@@ -76,7 +73,7 @@ RULES = rules_of(
 )
 """All rules; `problems/rules/` has their texts."""
 FITS = (
-    *rules_of(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads, provisioning_requests),
-    *(references_kueue.local_queue, references_kueue.not_handled),
+    *rules_of(fit, fit_flavors, fit_nodes, fit_namespace, fit_node_pools, fit_heads),
+    *(provisioning_requests.one_node_pool, references_kueue.local_queue, references_kueue.not_handled),
 )
-"""Rules of what keeps a run from its quota or its nodes: of its queue, its namespace and its cluster."""
+"""Rules of a run's queue, namespace and cluster, which can keep it from its quota or its nodes."""

@@ -1,4 +1,4 @@
-"""Rules of failure policies that do something else than they say: the first rule that matches decides."""
+"""Rules of failure policies whose effect is not what they say: the first rule that matches decides."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +26,7 @@ _CAUSES = {
     "MaxFailedIndexesExceeded": "maxFailedIndexes",
     "BackoffLimitExceeded": "backoffLimit, because it has backoffLimitPerIndex",
 }
-"""What a Job must have to fail for a reason."""
+"""The field that a Job must have to fail for each reason."""
 _OTHERS = ("Count", "FailIndex", "Ignore")
 """Actions of a podFailurePolicy that do not fail the Job."""
 _CODES = frozenset(range(1, 256))
@@ -62,7 +62,7 @@ def _reasons(pods: Pods) -> set[str]:
 
 
 def _applied(resource: Resource) -> Iterator[_Applied]:
-    """Yield the rules of a JobSet in order; one with patterns decides no failure for sure."""
+    """Yield the rules of a JobSet in order; one with patterns may not apply, so it decides no failure."""
     possible = {(pods.name, reason) for pods in resource.pods for reason in _reasons(pods)}
     decided: dict[_Case, str] = {}
     for index, entry in entries(at(resource.data, *_RULES)):
@@ -118,7 +118,7 @@ def _deadline(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _whole(resource: Resource, seconds: int) -> str:
-    """Say how Kueue limits the whole run, where it counts the run."""
+    """Return the end of a hint: how Kueue can limit the whole run; '' if it does not manage the run."""
     if QUEUE not in resource.labels or MAX_EXECUTION_TIME in resource.labels:
         return ""
     way = f'{MAX_EXECUTION_TIME}: "{seconds}" (in a TPUWorkload: maxExecutionTimeSeconds)'

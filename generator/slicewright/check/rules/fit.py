@@ -45,7 +45,7 @@ _MORE_NODES = (
     "borrowing limit or the quota of the cohort"
 )
 _COUNTED = (TPU, "nvidia.com/gpu")
-"""Resources of devices that Kueue's configuration hardly ever transforms or maps, where it is not known."""
+"""Resources of devices that Kueue's configuration hardly ever transforms or maps, if it is not known."""
 _LAST = "cover one of their resources in the queue, or put them last"
 _ONE_TOPOLOGY = "cover all resources of the pods with one resource group, whose flavors have a topologyName"
 

@@ -132,7 +132,7 @@ def _instead(ask: Asked, assigned: assignment.Assignment) -> Iterator[tuple[str,
 def _contradiction(
     objects: ObjectSet, ask: Asked, pods: PodSet, names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (why pods never run on nodes of all these flavors, what to write); None if they may."""
+    """Return (why no node suits pods with all these flavors together, what to write); None if one may."""
     known = ask.known
     labels: dict[str, str] = {}
     source: dict[str, str] = {}
@@ -166,9 +166,9 @@ def _two_ways(labels: dict[str, str], source: dict[str, str]) -> tuple[str, str]
 def _sibling(
     known: Quotas, queue: Node, fixed: dict[str, str], names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Explain that pods run on the nodes of another flavor of the group than Kueue counts them in.
+    """Explain that pods run on nodes of one flavor, but Kueue counts them in another one of the group.
 
-    The other flavor has all labels of the first one, and further labels that the pods select.
+    The flavor of the nodes has all labels of the counted one, and further labels that the pods select.
     """
     for _, group in queue.groups:
         for name in names:

@@ -24,7 +24,7 @@ from slicewright.rendering.platform.flavor import CpuCapacity, capacities
 
 _SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _FULL = Fraction(85, 100)
-"""The used part of a node that no profile of GKE's autoscaler removes; for the default one it is half."""
+"""No profile of GKE's autoscaler removes a node if this part of it is used; the default limit is half."""
 _DEFAULT_NODE = (2, 4096)
 """vCPUs and MiB of a node of GKE's default node pool, an e2-medium."""
 
@@ -65,7 +65,7 @@ def _nowhere(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("FIT134", {"ClusterQueue"}, "warning")
 def heads(resource: Resource, objects: ObjectSet) -> Findings:
-    """Compare the nodes of a pool with the heads that its quota admits at once, in all queues."""
+    """Compare the nodes of a pool with the heads that its quota admits at the same time, in all queues."""
     site = objects.site
     if site is None:
         return
@@ -80,7 +80,7 @@ def heads(resource: Resource, objects: ObjectSet) -> Findings:
         path = next(named, ())
         if own and path and pools and total > size:
             beside = "" if own == total else f", and other queues {total - own} more"
-            message = f"ClusterQueue '{resource.name}' admits {counted(own, 'Pathways head')} at once"
+            message = f"ClusterQueue '{resource.name}' admits {counted(own, 'Pathways head')} at a time"
             message += f"{beside}, but pool '{pools[0].pool.name}' has {counted(size, 'node')}, "
             message += "and each head takes a node for itself"
             hint = f"write nodes: {total} for pool '{pools[0].pool.name}', or let the quota admit fewer heads"
@@ -89,7 +89,7 @@ def heads(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("TPU180", RUN_KINDS, "warning")
 def _evicted(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find single pods whose end is the end of a TPU run, on nodes that the autoscaler may remove.
+    """Find single pods whose loss ends a TPU run, on nodes that the autoscaler may remove.
 
     It removes nodes that are mostly free, if others have room for their pods.
     """
@@ -132,7 +132,7 @@ def _at_once(objects: ObjectSet) -> dict[str, dict[str, int]]:
 
 
 def ways_apart(resource: Resource, pod_set: PodSet) -> set[str | int]:
-    """Return what keeps others like a pod set off its node: exclusive placement, and ports of the host."""
+    """Return what keeps equal pods off the node of a pod: exclusive placement, and ports of the host."""
     if resource.kind == "PathwaysJob":
         return {HOSTNAME} if pod_set.name == PATHWAYS_HEAD else set()
     own = [pods for pods in resource.pods if pods.name == pod_set.name]

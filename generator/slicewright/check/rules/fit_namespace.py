@@ -75,7 +75,7 @@ def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _takes(name: str, resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether Kueue takes a request of a resource: it ignores it, or has it in the group of chips."""
+    """Tell whether Kueue accepts requests for a resource: it ignores it, or has it in the group of chips."""
     ask, has_chips = asked(resource, objects), any(pods.asks_for_tpu for pods in resource.pods)
     if ask is None or name not in ask.queue.covered:
         return ask is None or ask.known.ignores_undeclared or name.startswith(ask.known.excluded)
@@ -113,7 +113,7 @@ def _class_of(pods: Pods, objects: ObjectSet) -> str:
 
 @rule("FIT152", NAMESPACED)
 def _critical(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find pods of the classes that GKE lets only into namespaces with a ResourceQuota for them."""
+    """Find pods of priority classes that GKE admits only in namespaces with a ResourceQuota for the class."""
     if resource.namespace == "kube-system":
         return
     named = [((*pods.spec_path, _CLASS), pods.spec.get(_CLASS), pods) for pods in resource.pods]
@@ -229,7 +229,7 @@ def _plain(key: str) -> str:
 def used(
     resource: Resource, objects: ObjectSet, quota: Resource | None = None
 ) -> dict[str, tuple[str, Fraction]]:
-    """Return what a workload uses at once by the names of quotas, each with the pod set that uses most.
+    """Return the peak usage of a workload by the names of quotas, each with the pod set that uses most.
 
     A quota with scopes counts only the pods that match them.
     """

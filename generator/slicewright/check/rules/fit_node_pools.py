@@ -29,19 +29,19 @@ class _Slices(Struct, frozen=True):
 
     nodes: NodeSelector
     holder: Path
-    """The way to what has their node selector."""
+    """The path to the holder of their node selector."""
     slices: int
     row: Shape | None
     pools: frozenset[str]
-    """The node pools in which they may be, a slice in each; none where any will do."""
+    """The node pools that they may use, with one slice in each; empty if they may use any."""
 
     def path(self, key: str) -> Path:
-        """Return the way to a label of the node selector, or to its holder."""
+        """Return the path to a label of the node selector, or to its holder."""
         return (*self.holder, "nodeSelector", key) if key in self.nodes.labels else self.holder
 
 
 def pinned_pools(nodes: NodeSelector) -> frozenset[str]:
-    """Return the names of the node pools where pods may be; none where they may be in any."""
+    """Return the names of the node pools that pods may use; empty if they may use any."""
     if NODE_POOL in nodes.labels:
         return frozenset({nodes.labels[NODE_POOL]})
     named = [
@@ -52,7 +52,7 @@ def pinned_pools(nodes: NodeSelector) -> frozenset[str]:
 
 
 def _at_once(resource: Resource, objects: ObjectSet) -> Iterator[_Slices]:
-    """Yield the slices of a run; those of dynamic slicing are in no node pools of their own."""
+    """Yield the slices of a run, except those of dynamic slicing, which share node pools."""
     if resource.kind == "PathwaysJob":
         for index, worker in entries(at(resource.data, "spec", "workers")):
             row = objects.catalogue.on_machine.get((text(worker.get("type")), text(worker.get("topology"))))
@@ -74,7 +74,7 @@ def _exclusive(resource: Resource, pods: Pods) -> bool:
 
 
 def _slices(resource: Resource, pods: Pods) -> int:
-    """Return how many slices some pods are: Jobs, or groups; the leader is in the slice of its workers."""
+    """Return the number of slices of some pods: Jobs or groups; a leader is in the slice of its workers."""
     if resource.kind != "LeaderWorkerSet":
         return pods.slices
     return count(at(resource.data, "spec", "replicas")) if pods.name == "worker" else 0

@@ -24,13 +24,13 @@ from slicewright.rendering.platform import kueue_configuration
 from slicewright.rendering.platform.flavor import Capacity, TpuCapacity, capacities
 
 _OF_HOSTS = ("cpu", "memory")
-"""What a queue may have quota of, beside chips."""
+"""Resources besides chips for which a queue may have quota."""
 STORAGE = "ephemeral-storage"
 _MEBI = Fraction(2**20)
 
 
 def needs(names: Sequence[str]) -> str:
-    """Return how a message begins that says what some pod sets ask for."""
+    """Return the beginning of a message: what some pod sets request."""
     if list(names) == [PATHWAYS_HEAD]:
         return "the Pathways head needs"
     listed = joined([f"'{name}'" for name in names])
@@ -61,7 +61,7 @@ class _Node(Struct, frozen=True):
 
 
 def beyond(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what no node for a pod has enough of, with the names of its pod set and of the resource."""
+    """Yield each resource of which no possible node has enough for a pod, with the name of its pod set."""
     for pods, pod_set in zip(resource.pods, quota_workload.pod_sets(resource, objects), strict=False):
         known, each = _nodes(pods, objects), of_one_pod(pod_set)
         if not known or not pod_set.count or any(holds(node.machine, each) for node in known):
@@ -183,7 +183,7 @@ def cpu_pool(pod_set: PodSet, objects: ObjectSet, site: ResolvedCluster) -> tupl
 
 
 def uncovered(queue: str, pod_set: PodSet, resources: Sequence[str]) -> str:
-    """Return the message about pods of whose requests a queue has no quota."""
+    """Return the message that a queue has no quota of resources that pods request."""
     if pod_set.name != PATHWAYS_HEAD:
         them = "it" if len(resources) == 1 else "them"
         asked = f"pods '{pod_set.name}' request {joined(list(resources))}"
@@ -206,7 +206,7 @@ def quota_hint(
     objects: ObjectSet,
     leave: str = "remove the request and the limit",
 ) -> str:
-    """Return what to write so that a queue has quota for pods; nothing where that is unclear.
+    """Return what to write so that a queue has quota for pods; nothing if that is unclear.
 
     `leave` says how pods get rid of the request.
     """

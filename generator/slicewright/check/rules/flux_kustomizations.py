@@ -23,10 +23,10 @@ from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 _EXPRESSION = re.compile(r"(?<!\$)\$\{((?:\$\{[^}]{0,99}\}|[^}])*)\}?")
 _VARIABLE = re.compile(r"#?([A-Za-z_][A-Za-z0-9_]*|[0-9]+)(.*)", re.DOTALL)
 _UNREADABLE = re.compile(r"[+?\[@*!]")
-"""What Flux cannot read behind the name of a variable, as that of an array."""
+"""Characters after the name of a variable that Flux cannot read, such as the index of an array."""
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
 _DEFAULT = re.compile(r":?[-=]|:[+?]")
-"""What has a value without the variable: Flux takes the word of `:?` and `:+` for a default too."""
+"""Operators that give a value without the variable: Flux also uses the word of `:?` and `:+` as a default."""
 _OF_PODS = re.compile(
     r"(TPU|MEGASCALE|JOB_COMPLETION|JOBSET|KUBERNETES|JAX|PATHWAYS)_\w+|HOSTNAME|HOME|PWD|[0-9]+"
 )
@@ -90,7 +90,7 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
-    """Return what the nearest Kustomization of an object substitutes; None where it substitutes nothing."""
+    """Return what the nearest Kustomization of an object substitutes; None if it substitutes nothing."""
     known = objects.widest.once("variables of Flux", _variables)
     tools = list(filter(is_flux_kustomization, tools_of(resource, objects))) if known else []
     nearest_tool = max(tools, key=lambda tool: len(text(at(tool.data, "spec", "path"))), default=None)
@@ -98,7 +98,7 @@ def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
 
 
 def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]]:
-    """Return the expressions that Flux cannot read, has no value for, takes from the shell, and knows."""
+    """Return expressions by what Flux does: `unread`, `lost` (no value), `replaced` (of pods), `known`."""
     found: dict[str, dict[str, None]] = {key: {} for key in ("unread", "lost", "replaced", "known")}
     for inner in _EXPRESSION.findall(value):
         variable = _VARIABLE.fullmatch(inner)
@@ -129,14 +129,14 @@ def changes_name(resource: Resource) -> bool:
 
 
 def is_written_once(resource: Resource) -> bool:
-    """Tell whether Flux leaves an object alone once it is there."""
+    """Tell whether Flux does not change an object after its creation."""
     own = resource.labels | resource.annotations
     policy = own.get(FLUX_SERVER_SIDE_APPLY, "").casefold()
     return policy in ("ifnotpresent", "ignore") or own.get(FLUX_RECONCILE, "").casefold() == "disabled"
 
 
 def is_forced(resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether Flux deletes an object and creates it again where its change is refused."""
+    """Tell whether Flux deletes an object and creates it again if its change is refused."""
     if (resource.labels | resource.annotations).get(FLUX_FORCE, "").casefold() == "enabled":
         return True
     tools = filter(is_flux_kustomization, tools_of(resource, objects))
@@ -159,7 +159,7 @@ def _force(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 _CHECKED = RUN_KINDS | {"ClusterQueue", "LocalQueue", "ResourceFlavor"}
-"""Kinds that nothing in a tree creates but its own files."""
+"""Kinds whose objects come only from files of the tree, and not from controllers."""
 
 
 @rule("GIT137", (), "warning")

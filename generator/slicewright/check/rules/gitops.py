@@ -28,7 +28,7 @@ _JOBS = frozenset({"JobSet", "Job"})
 _HELM_HOOKS = frozenset(
     f"{when}-{what}" for when in ("pre", "post") for what in ("install", "upgrade", "delete")
 )
-"""The hooks of Helm that Argo CD takes for its own."""
+"""The Helm hooks that Argo CD treats as its own hooks."""
 _WAVE = re.compile("-?[0-9]{1,9}")
 _VOLATILE = frozenset({"app.kubernetes.io/version", MANAGED_BY, "helm.sh/chart", "git-commit", "commit"})
 
@@ -50,7 +50,7 @@ def _ttl(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _hook_key(resource: Resource, objects: ObjectSet) -> str:
-    """Return the annotation that makes an object a hook of Argo CD, which takes those of Helm for its own."""
+    """Return the annotation that makes an object a hook of Argo CD, which also obeys the hooks of Helm."""
     if HOOK in resource.annotations:
         return HOOK
     if _HELM_HOOKS.isdisjoint(resource.annotations.get(HELM_HOOK, "").replace(" ", "").split(",")):
@@ -68,14 +68,14 @@ def _hook(resource: Resource, objects: ObjectSet) -> Findings:
             f"leave {key} out and sync the run as a normal object, in the last wave",
         )
     elif key == HELM_HOOK and any(pods.asks_for_tpu for pods in resource.pods):
-        message = "Argo CD takes a hook of Helm for its own, and starts the run again at every sync"
+        message = "Argo CD treats a Helm hook as its own hook, and starts the run again at every sync"
         yield Finding(
             ("metadata", "annotations", key), message, f"leave {key} out, and give a changed run a new name"
         )
 
 
 def _is_server_side(resource: Resource, objects: ObjectSet) -> bool:
-    """Tell whether all that syncs an object applies it on the server's side, as Flux always does."""
+    """Tell whether every tool that syncs an object applies it server-side, as Flux always does."""
     if options(resource.annotations).get("ServerSideApply") == "true":
         return True
     tools = tools_of(resource, objects)
@@ -141,7 +141,7 @@ def _added(
 
 
 def _toleration(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Return what Kueue compares of a toleration, to add none that is there already."""
+    """Return the fields of a toleration that Kueue compares, so that it adds none twice."""
     operator = text(entry.get("operator")) or "Equal"
     return text(entry.get("key")), operator, text(entry.get("value")), text(entry.get("effect"))
 
@@ -208,7 +208,7 @@ def options(annotations: Mapping[str, str]) -> dict[str, str]:
 
 
 def wave(resource: Resource) -> int:
-    """Return the sync wave of an object, 0 where none is written."""
+    """Return the sync wave of an object, 0 if none is written."""
     number = resource.annotations.get(SYNC_WAVE, "0")
     return int(number) if _WAVE.fullmatch(number) else 0
 
@@ -238,7 +238,8 @@ def _waves(resource: Resource, objects: ObjectSet) -> Findings:
     later = objects.once("last wave", _last_wave)
     path = ("metadata", "annotations", SYNC_WAVE) if SYNC_WAVE in resource.annotations else ("metadata",)
     if later is not None and later.annotations.get(HOOK, "") == "PostSync":
-        yield Finding(path, f"PostSync hook '{later.name}' waits until the run is over")
+        hint = f"write {HOOK}: Sync in the hook, or put runs into their own Application"
+        yield Finding(path, f"PostSync hook '{later.name}' waits until the run is over", hint)
     elif later is not None and wave(later) > wave(resource):
         yield Finding(path, f"'{later.subject}' of wave {wave(later)} waits until the run is over")
     if options(resource.annotations).get("PruneLast") == "true":
@@ -248,7 +249,7 @@ def _waves(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _last_wave(objects: ObjectSet) -> Resource | None:
-    """Return a PostSync hook, else the object of the highest wave; None where there are no waves."""
+    """Return a PostSync hook, else the object of the highest wave; None without waves."""
     marked = [resource for resource in objects.all if not {SYNC_WAVE, HOOK}.isdisjoint(resource.annotations)]
     hooks = [resource for resource in marked if resource.annotations.get(HOOK) == "PostSync"]
     return hooks[0] if hooks else max(marked, key=wave, default=None)

@@ -76,7 +76,7 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("JS114", JOBSET)
 def gates(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find what needs feature gates of JobSet; a JobSet that somebody else installs may have them."""
+    """Find fields that need feature gates of JobSet; an installation by other tools may have these."""
     on = objects.site.cluster.jobset_gates if objects.site else {}
     is_certain = objects.is_cluster and (objects.site is None or objects.site.cluster.installs)
     strategy = at(resource.data, "spec", "failurePolicy", "restartStrategy")

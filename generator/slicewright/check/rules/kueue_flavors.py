@@ -5,9 +5,8 @@ from typing import Any
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.kueue_conversion import moved
-from slicewright.check.rules.dns import is_label_key, is_label_value
+from slicewright.check.rules.dns import KEY_FORM, VALUE_FORM, is_label_key, is_label_value
 from slicewright.check.rules.kueue_queues import checks, groups
-from slicewright.check.rules.limits import KEY_FORM, VALUE_FORM
 from slicewright.document import edit as edits
 from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, text, words

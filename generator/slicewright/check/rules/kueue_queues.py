@@ -243,7 +243,7 @@ def _unfair(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ178", _QUEUES, "warning")
 def _not_counted(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find quota of resources that Kueue leaves out, and that no transformation makes."""
+    """Find quota of resources that Kueue excludes, and that no transformation adds."""
     settings = mapping(configuration(objects).get("resources"))
     left_out = tuple(prefix for _, prefix in words(settings.get("excludeResourcePrefixes")))
     transformations = (mapping(entry.get("outputs")) for _, entry in entries(settings.get("transformations")))
@@ -302,7 +302,7 @@ def _expressions(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _cycles(objects: ObjectSet) -> dict[str, tuple[str, ...]]:
-    """Return the cohorts that are in each other, each with the way back to itself."""
+    """Return the cohorts in a cycle, each with the chain of parents that leads back to it."""
     parents = {
         cohort.name: parent_of(cohort)
         for cohort in objects.of_kind("Cohort")

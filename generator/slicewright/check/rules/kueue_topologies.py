@@ -44,7 +44,7 @@ def _levels(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _missing(asked: list[tuple[str, str]], known: list[list[str]], path: Path) -> Findings:
-    """Yield the levels that no Topology has; where none is known, those that no node of GKE has."""
+    """Yield the levels that no Topology has; if none is known, those that no node of GKE has."""
     levels = {level for levels in known for level in levels}
     for key, level in asked:
         if known and level not in levels:

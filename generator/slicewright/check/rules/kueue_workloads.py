@@ -47,10 +47,16 @@ def _integer(value: str) -> int | None:
     return int(value) if _INTEGER.fullmatch(value) else None
 
 
+def _to_queued(resource: Resource) -> Path:
+    """Return the path to what Kueue queues: the Jobs of a CronJob, else the object itself."""
+    if resource.kind == "CronJob":
+        return "spec", "jobTemplate"
+    return ()
+
+
 def queue_label(resource: Resource) -> tuple[Path, str | None]:
-    """Return the queue of what an object queues, with its path: a CronJob queues its Jobs."""
-    of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
-    path: Path = (*of_job, "metadata", "labels", labels.QUEUE)
+    """Return the path and the value of the queue label that Kueue reads: a CronJob has that of its Jobs."""
+    path: Path = (*_to_queued(resource), "metadata", "labels", labels.QUEUE)
     name = at(resource.data, *path)
     return path, name if isinstance(name, str) else None
 
@@ -97,7 +103,7 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _of_schedule(resource: Resource) -> Findings:
-    """Find a queue of what makes jobs by a schedule: only a CronJob copies labels, those of `jobTemplate`."""
+    """Find a queue label that scheduled jobs do not get; a CronJob copies the labels of `jobTemplate`."""
     place: Path = ("spec", "jobTemplate", "metadata", "labels", labels.QUEUE)
     copies = resource.kind == "CronJob"
     if copies and at(resource.data, *place) is not None:
@@ -123,9 +129,9 @@ _NO_LABELS = "name the LocalQueue of the namespace default: Kueue gives its labe
 
 @rule("KQ167", {"JobSet", "Job", "CronJob", "RayJob", "TrainJob"}, "warning")
 def _suspended(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find runs that wait for somebody; Kueue itself gives the label of a LocalQueue `default`."""
-    of_job: Path = ("spec", "jobTemplate") if resource.kind == "CronJob" else ()
-    spec = mapping(at(resource.data, *of_job, "spec"))
+    """Find suspended runs that nothing resumes; Kueue itself adds the label of a LocalQueue `default`."""
+    path: Path = (*_to_queued(resource), "spec")
+    spec = mapping(at(resource.data, *path))
     # KQ133 and KQ150 report labels that are misplaced or misspelt.
     written = [key for _, holder, _ in resource.holders for key in texts(holder.get("labels"))]
     keys = {*written, *map(meant_key, written)}
@@ -142,7 +148,7 @@ def _suspended(resource: Resource, objects: ObjectSet) -> Findings:
         hint = f"remove suspend, or add the label {labels.QUEUE}"
         hint += f" with a LocalQueue of the namespace: {joined(queues, 'or')}" if queues else ""
         message = "suspend is true, but no label names a queue, so nothing starts the run"
-        yield Finding((*of_job, "spec", "suspend"), message, hint)
+        yield Finding((*path, "suspend"), message, hint)
 
 
 @rule("KQ134", _JOBS)

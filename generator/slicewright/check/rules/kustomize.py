@@ -192,7 +192,7 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KUS128", (), "warning")
 def _of_tools(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find the same in what Flux and Argo CD write into the kustomization that they sync."""
+    """Find wrong prefixes, targets and images that Flux and Argo CD add to a kustomization."""
     if is_flux_kustomization(resource) or is_application(resource):
         for one in (_prefix, _targets, _images):
             yield from one.check(resource, objects)
@@ -358,6 +358,6 @@ _ELEMENT = re.compile(r"(?:[^/]*/)*?[0-9]+(?=/)")
 
 
 def _element(pointer: str) -> str:
-    """Return a pointer up to its first index that is followed by something; empty where there is none."""
+    """Return a pointer up to its first index that is followed by something; empty if there is none."""
     element = _ELEMENT.match(pointer)
     return element[0] if element else ""

@@ -67,12 +67,12 @@ def _at(path: str, resource: Resource, objects: ObjectSet) -> Sequence[Resource]
 
 
 def composed(resource: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the objects of a kustomization that was built; none where it was not, as with a remote base."""
+    """Return the objects of a kustomization that was built; none if it was not, as with a remote base."""
     return [part for part in _at(".", resource, objects) if part.kind not in _NOT_BUILT]
 
 
 def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
-    """Return the objects of a kustomization: as composed where that is known, else its resources.
+    """Return the objects of a kustomization: as composed if that is known, else its resources.
 
     What is included twice is returned once: kustomizations that include each other double at every level.
     """
@@ -97,7 +97,7 @@ def built(resource: Resource, objects: ObjectSet) -> list[Resource]:
 
 
 def _way(resource: Resource) -> Path:
-    """Return the way to the fields of a kustomization, which Flux and Argo CD have in their own objects."""
+    """Return the path to the fields of a kustomization, which Flux and Argo CD have in their own objects."""
     if is_application(resource):
         return ("spec", "source", "kustomize")
     if is_flux_kustomization(resource):
@@ -106,7 +106,7 @@ def _way(resource: Resource) -> Path:
 
 
 def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any], list[Resource]]:
-    """Return the way to the fields of a kustomization, the fields, and the objects that they change."""
+    """Return the path to the fields of a kustomization, the fields, and the objects that they change."""
     path = _way(resource)
     fields = mapping(at(resource.data, *path))
     if not path or fields.keys().isdisjoint(("images", "namePrefix", "nameSuffix", "patches")):
@@ -191,8 +191,8 @@ def _kustomizations(objects: ObjectSet) -> Iterator[Resource]:
 def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> bool:
     """Tell whether a patch target selects an object: every field matches as a whole, as a pattern.
 
-    kustomize compares with every name and namespace that the object had on its way: before a prefix, a
-    suffix or another namespace.
+    kustomize compares with every name and namespace that the object has had: before a prefix, a suffix or
+    another namespace was set.
     """
     changes = objects.once("changes of names", _changes)
     values = {
@@ -257,7 +257,7 @@ def unchanged_names(resource: Resource) -> Iterator[tuple[Path, str]]:
 def name_references(found: Iterable[tuple[Resource, Path, Resource]], objects: ObjectSet) -> str:
     """Return the hint how names follow a prefix; each is (object that names another, its field, the other).
 
-    kustomize takes every custom kind for a namespaced one, and looks only in the namespace of the first.
+    kustomize treats every custom kind as namespaced, and looks only in the namespace of the first.
     """
     fields: dict[str, dict[str, None]] = {}
     patches: dict[str, None] = {}
@@ -296,7 +296,7 @@ _Held = dict[str, tuple[Resource, Path]]
 
 
 def images_of(contents: Iterable[Resource]) -> tuple[set[str], _Held]:
-    """Return the images that `images` reaches, without tags, and where other fields hold which."""
+    """Return the images that `images` reaches, without tags, and a place of each image in another field."""
     reached: set[str] = set()
     others: _Held = {}
     for part in contents:
@@ -315,7 +315,7 @@ _SELECTED = re.compile(r"\[([^=\]]+)=([^\]]*)\]")
 
 
 def created(resource: Resource, field: str) -> str:
-    """Return the step of a field path that named no element before; empty where all may have been there.
+    """Return the step of a field path whose element `create` added; empty if each may have existed before.
 
     Such an element has the fields on the path and no others. A container may be as small, so its name must be
     close to that of another one.

@@ -38,12 +38,12 @@ Table = dict[str, Field]
 
 
 def ways(pattern: str) -> list[Way]:
-    """Return the ways that `a|b.*.c` means: to c of each entry of a and of b."""
+    """Return the paths that `a|b.*.c` means: to c of each entry of a and of b."""
     return list(product(*(part.split("|") for part in pattern.split("."))))
 
 
 def table(rows: Mapping[str, Test]) -> Table:
-    """Return the tests of patterns of ways as a tree: an object is walked once for all of them."""
+    """Return the tests of path patterns as a tree: an object is walked once for all of them."""
     root = Field()
     for pattern, test in rows.items():
         for way in ways(pattern):
@@ -120,13 +120,11 @@ def shaped(is_valid: Callable[[str], bool], form: str) -> Test:
     return test
 
 
-KEY_FORM = "a name of at most 63 letters, digits, '-', '_' and '.', with at most one prefix/"
-VALUE_FORM = "at most 63 letters, digits, '-', '_' and '.'"
 LABEL_FORM = "1 to 63 lower-case letters, digits and hyphens"
 PORT_FORM = "1 to 15 lower-case letters, digits and hyphens"
 LABEL = shaped(dns.is_dns_label, LABEL_FORM)
 NAME = shaped(dns.is_subdomain, "lower-case letters, digits, hyphens and dots")
-_KEY = shaped(dns.is_label_key, KEY_FORM)
+_KEY = shaped(dns.is_label_key, dns.KEY_FORM)
 CONFIG_KEY = re.compile(r"(?!\.\.|\.\Z)[-._a-zA-Z0-9]{1,253}")
 _IS_CONFIG_KEY = shaped(
     lambda key: CONFIG_KEY.fullmatch(key) is not None, "letters, digits, hyphens, underscores and dots"
@@ -163,9 +161,9 @@ def labels(value: Any, _within: dict[str, Any]) -> Refusal | None:
     """Refuse labels that no object can have."""
     for key, label in mapping(value).items():
         if not dns.is_label_key(key):
-            return f"has the invalid label key '{key}'", f"write {KEY_FORM}"
+            return f"has the invalid label key '{key}'", f"write {dns.KEY_FORM}"
         if isinstance(label, str) and not dns.is_label_value(label):
-            return f"has the invalid label value '{label}'", f"write {VALUE_FORM}"
+            return f"has the invalid label value '{label}'", f"write {dns.VALUE_FORM}"
     return None
 
 

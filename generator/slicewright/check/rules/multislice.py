@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, chain, islice
 
 from msgspec import Struct
 
@@ -39,7 +39,7 @@ class _Written(Struct, frozen=True):
     """All variables that are set."""
 
     def of(self, name: str) -> tuple[Path, str, Sequence[int]]:
-        """Return place and value of a variable; empty where it is not known."""
+        """Return place and value of a variable; empty if it is not known."""
         return self.known.get(name, ((), "", ()))
 
 
@@ -98,7 +98,7 @@ def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _slices(resource: Resource, pods: Pods) -> int:
-    """Return how many slices the pods of a template are; those of a Ray group are hosts."""
+    """Return the number of slices of a pod template: Jobs, or the hosts of a Ray group; 0 if it is scaled."""
     if resource.kind in _KINDS:
         return pods.replicas
     group = mapping(at(resource.data, *pods.path[:-1]))
@@ -144,7 +144,8 @@ def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
                 if reason:
                     yield Finding(path, f"{name} is {value}: {reason}", _hint(resource, "coordinator"))
             path, value, _ = own.of(_HOSTNAMES)
-            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in value.split(",")}
+            addresses = value.split(",") if value else []
+            reasons = {one: stranger(one, resource, objects, by_hand=True) for one in addresses}
             for address, reason in islice(filter(all, reasons.items()), 1):
                 if value != "localhost":
                     yield Finding(path, f"{_HOSTNAMES} has {address}: {reason}", _BY_GKE)
@@ -160,18 +161,18 @@ def _hosts(resource: Resource, pods: Pods, own: _Written) -> int:
 
 
 def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: bool) -> str:
-    """Return why an address is not that of the first host of a run; '' where it is, or nobody knows."""
+    """Return why an address is not that of the first host of a run; '' if it is, or if that is unknown."""
     name, subdomain, namespace = [*address.partition(":")[0].split("."), "", ""][:3]
     if name in ("localhost", "127") and not (name == "localhost" and subdomain):
-        return "each host takes itself for the first one"
+        return "each host treats itself as the first one"
     place = _place(name, resource)
     if place is None:
-        others = (other for kind in sorted(_KINDS) for other in objects.widest.of_kind(kind))
-        is_known = any(True for _ in objects.widest.named("Service", name, ""))
-        is_known |= by_hand and any(_place(name, other) for other in others)
-        return (
-            "no pod of the run has this name" if _POD.fullmatch(name) and subdomain and not is_known else ""
-        )
+        if not subdomain or not _POD.fullmatch(name) or any(objects.widest.named("Service", name, "")):
+            return ""
+        starts = accumulate(name.split("-"), "{}-{}".format)  # the name of a pod begins with that of its run
+        others = (objects.widest.named(kind, start, "") for start in starts for kind in _KINDS)
+        is_known = by_hand and any(_place(name, other) for other in chain.from_iterable(others))
+        return "" if is_known else "no pod of the run has this name"
     domain, is_first, _ = place
     if subdomain != domain:
         return (
@@ -183,7 +184,7 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
 
 
 def _place(name: str, resource: Resource) -> tuple[str, bool, bool] | None:
-    """Return the subdomain of a pod of a run, whether it is the first of the first Job, and has chips."""
+    """Return a pod's subdomain, whether it is the first of the first Job, and whether it requests chips."""
     for pods in resource.pods:
         start, domain = f"{resource.server_name}-", text(pods.spec.get("subdomain"))
         if resource.kind == "JobSet":

@@ -13,7 +13,7 @@ from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PORT = 8471
-"""Over which libtpu of one host reaches that of another."""
+"""The port over which libtpu of one host reaches that of another."""
 _DNS, _DNS_NAMESPACE = 53, "kube-system"
 _NAMES = "{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}"
 _WAYS = (("Ingress", "ingress", "from"), ("Egress", "egress", "to"))
@@ -77,7 +77,7 @@ def _resolves(entry: dict[str, Any]) -> bool:
 
 
 def _is_open(port: dict[str, Any], wanted: int = _PORT, protocol: str = "TCP") -> bool:
-    """Tell whether an entry of ports may have a port, that of libtpu if none is given; a name may be any."""
+    """Tell whether an entry of `ports` may contain a port, by default libtpu's; a named port may be any."""
     first = port.get("port")
     last = number(port.get("endPort"), number(first))
     is_in = not isinstance(first, int) or first <= wanted <= (last or first)
@@ -85,7 +85,7 @@ def _is_open(port: dict[str, Any], wanted: int = _PORT, protocol: str = "TCP") -
 
 
 def _policies(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[tuple[Resource, str, str]]:
-    """Yield the first policy of each direction where no policy lets the pods reach each other.
+    """Yield the first policy of each direction in which no policy lets the pods reach each other.
 
     Without peers, they can reach each other, but not the DNS.
     """

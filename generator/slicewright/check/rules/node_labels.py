@@ -5,7 +5,7 @@ from collections.abc import Callable
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.network_policies import labels_of, selects
-from slicewright.check.rules.tpu_shape import exclusive, is_tpu, multi_host, of_labels
+from slicewright.check.rules.tpu_shape import exclusive, multi_host, of_labels
 from slicewright.check.rules.tpu_slices import exclusive_path
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts
 from slicewright.kubernetes.kinds import JOB_KINDS, TEMPLATE_KINDS
@@ -40,9 +40,9 @@ _SHARED = frozenset(
         *(MACHINE_FAMILY, REGION, SPOT, TOPOLOGY, ZONE, "kubernetes.io/arch", "kubernetes.io/os"),
     }
 )
-"""Labels of which all slices of one replicatedJob have the same value."""
+"""Labels that have the same value for all slices of one replicatedJob."""
 _PLACES = (REGION, ZONE)
-"""Labels of which a cluster may have several values."""
+"""Labels that may have several values in one cluster."""
 _BESIDE = (ACCELERATOR_COUNT, INSTANCE_TYPE, MACHINE_FAMILY, GPU)
 """Labels that an accelerator and a topology decide on."""
 _ONLY_TRUE = (FLEX_START, PREEMPTIBLE, SPOT)
@@ -60,12 +60,13 @@ def _exclusive(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _of_exclusive(key: str, pods: Pods) -> tuple[str, str] | None:
-    """Return (why no node label of this key keeps slices apart, what to write), None where one may."""
+    """Return (why no node label of this key keeps slices apart, what to write), None if one may."""
     if right := meant_key(key):
         return f"no node has the label '{key}'", f"did you mean '{right}'?"
-    if key == HOSTNAME and is_tpu(pods) and pods.pods_per_job > 1:
-        return f"{pods.pods_per_job} TPU pods of a Job would have to run on one host, but only one fits", ""
-    if key in _SHARED and is_tpu(pods) and pods.replicas > 1:
+    if key == HOSTNAME and pods.is_tpu and pods.pods_per_job > 1:
+        message = f"exclusive placement puts all {pods.pods_per_job} TPU pods of a Job on one host"
+        return f"{message}, but a host has room for one", ""
+    if key in _SHARED and pods.is_tpu and pods.replicas > 1:
         message = f"exclusive placement reserves the whole {key} for one of {pods.replicas} slices"
         return f"{message}, so the others find no nodes", ""
     return None
@@ -92,7 +93,8 @@ def _affinity(pods: Pods) -> Findings:
         of_key = [[entry for entry in term if entry.key == key] for term in terms]
         if of_key and all(any(not entry.accepts(value) for entry in term) for term in of_key):
             message = f"the node affinity accepts no node with {key}={value}"
-            yield Finding(pods.selector_path(key), message, "remove one of the two selectors")
+            hint = "remove this node selector, or accept its value in the node affinity"
+            yield Finding(pods.selector_path(key), message, hint)
 
 
 def _against_shape(

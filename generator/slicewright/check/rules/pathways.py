@@ -7,12 +7,13 @@ from typing import Any
 
 from slicewright.check.rules.jobset_names import domain_of
 from slicewright.check.rules.multislice import stranger
+from slicewright.check.rules.pods_ready import elastic_slices
 from slicewright.check.rules.tpu_shape import MANAGER, is_colocated, is_pathways, shape, shapes
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import COORDINATOR
 from slicewright.kubernetes.name_room import room_in_pathwaysjob
-from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.pods import Pods, flags
 from slicewright.kubernetes.problem import Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.pathways_plan import SIDECAR_FLAG
@@ -26,23 +27,12 @@ _INSTANCE_TYPE = "--instance_type"
 _INSTANCE_COUNT = "--instance_count"
 _CLIENT = frozenset({"JAX_PLATFORMS", _TARGET})
 """Variables by which JAX finds the proxy."""
-_ELASTIC = "--num_elastic_slices"
 _SIDECAR_ADDRESS = "GRPC_SERVER_ADDRESS"
 """Variable by which a colocated Python sidecar knows where to listen."""
 RUNTIME = "/cloud-tpu-v2-images/pathways/"
 """The folder of the images of Pathways: one version is written for all of them."""
 _RELEASE = re.compile(r"v?([0-9]+(?:\.[0-9]+)+)")
 _UNUSED = f"nothing uses the colocated Python sidecar: proxy_server has no flag {SIDECAR_FLAG}"
-
-
-def flags(container: dict[str, Any]) -> dict[str, tuple[int, str]]:
-    """Return the flags of a container: name to (index in args, value)."""
-    by_name: dict[str, tuple[int, str]] = {}
-    for index, word in words(container.get("args")):
-        if word.startswith("--"):
-            name, _, value = word.partition("=")
-            by_name.setdefault(name, (index, value))
-    return by_name
 
 
 def _all(pods: Pods) -> tuple[tuple[Path, dict[str, Any]], ...]:
@@ -123,7 +113,7 @@ def _backend(resource: Resource, _objects: ObjectSet) -> Findings:
 
 @rule("PW151", _JOBSET)
 def _elsewhere(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find addresses of another pod than the one that serves the port."""
+    """Find addresses that name another pod than the one that serves the port."""
     if not any(_managers(resource)):
         return
     serving: dict[str, list[Pods]] = defaultdict(list)
@@ -267,18 +257,6 @@ def _unused_sidecar(resource: Resource, _objects: ObjectSet) -> Findings:
         for path, container in resource.containers:
             if any(entry.get("name") == _SIDECAR_ADDRESS for _, entry in entries(container.get("env"))):
                 yield Finding(path, _UNUSED)
-
-
-def elastic_slices(resource: Resource) -> Path:
-    """Return the way to the number of slices that an elastic Pathways can do without; empty for others."""
-    path: Path = ("spec", "controller", "elasticSlices")
-    if resource.kind == "PathwaysJob":
-        return path if (number(at(resource.data, *path)) or 0) > 0 else ()
-    for holder, container in resource.containers:
-        index, value = flags(container).get(_ELASTIC, (0, "0"))
-        if value.strip("0"):
-            return (*holder, "args", index)
-    return ()
 
 
 @rule("PW133", _JOBSET, "warning")

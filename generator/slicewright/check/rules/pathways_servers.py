@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from slicewright.check.rules.pathways import RUNTIME, flags
+from slicewright.check.rules.pathways import RUNTIME
 from slicewright.check.rules.tpu_shape import exclusive, is_colocated, is_pathways
 from slicewright.kubernetes.fields import at, digits, entries, number, text, texts, words
 from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, JOBSET_NAME, REPLICATED_JOB
-from slicewright.kubernetes.pods import REQUIRED, Pods
+from slicewright.kubernetes.pods import REQUIRED, Pods, flags
 from slicewright.kubernetes.problem import Path, dotted
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
@@ -19,7 +19,7 @@ _SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
 _RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
 _TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
 _FLAGS = {"XLA_FLAGS": _TPU_FLAG, "LIBTPU_INIT_ARGS": re.compile(r"--[^\s\"']+")}
-"""Variables of flags, with those that mean TPUs: libtpu reads the second, and XLA for CPUs the first too."""
+"""Variables with flags for TPUs. libtpu reads the second one; the first one also affects XLA on CPUs."""
 
 
 def _images(resource: Resource) -> Iterator[tuple[Path, str]]:
@@ -70,7 +70,7 @@ def host_ports(pods: Pods) -> set[int]:
 
 
 class _Head:
-    """Pods on the network of a host that serve ports, of which the scheduler knows those that are listed."""
+    """Pods on the network of a host that serve ports; the scheduler knows only those that they list."""
 
     def __init__(self, resource: Resource, pods: Pods) -> None:
         self.resource, self.pods = resource, pods

@@ -5,7 +5,14 @@ from typing import Any
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules import limits
-from slicewright.check.rules.dns import is_dns_label, is_label_key, is_label_value, is_port_name
+from slicewright.check.rules.dns import (
+    KEY_FORM,
+    VALUE_FORM,
+    is_dns_label,
+    is_label_key,
+    is_label_value,
+    is_port_name,
+)
 from slicewright.check.rules.kueue_flavors import of_tolerations
 from slicewright.document.edit import fix_of_choice
 from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text
@@ -144,10 +151,10 @@ def _labels(pods: Pods) -> Findings:
         path = (*pods.path, *way)
         for key, value in mapping(at(pods.template, *way)).items():
             if not is_label_key(key):
-                yield Finding((*path, key), f"'{key}' is not a valid label key", f"write {limits.KEY_FORM}")
+                yield Finding((*path, key), f"'{key}' is not a valid label key", f"write {KEY_FORM}")
             elif isinstance(value, str) and not is_label_value(value):
                 message = f"'{value}' is not a valid label value"
-                yield Finding((*path, key), message, f"write {limits.VALUE_FORM}")
+                yield Finding((*path, key), message, f"write {VALUE_FORM}")
 
 
 def _whole(pods: Pods) -> Findings:

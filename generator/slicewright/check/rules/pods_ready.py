@@ -5,12 +5,10 @@ from fractions import Fraction
 
 from slicewright.catalogue.shape import version_numbers
 from slicewright.check.rules.kueue_queues import queued_flavors
-from slicewright.check.rules.pathways import elastic_slices
-from slicewright.check.rules.tpu_shape import is_tpu
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import FLEX_START, MAX_EXECUTION_TIME, QUEUE, QUEUED
-from slicewright.kubernetes.pods import Pods
+from slicewright.kubernetes.pods import Pods, flags
 from slicewright.kubernetes.problem import Path
 from slicewright.kubernetes.quantity import plain, seconds
 from slicewright.kueue.quota_read import configuration, queue_of
@@ -30,9 +28,9 @@ _NO_LIMIT = (
 )
 _NEVER = Fraction(0)
 _A_DAYS_WAIT = Fraction(86_400)
-"""A limit that allows for it was chosen knowingly, where Kueue never evicts a run."""
+"""A longer limit counts as intended if Kueue never evicts a run."""
 _ENOUGH = 3600
-"""Nodes of flex-start may take an hour and more; a longer timeout was chosen knowingly."""
+"""Nodes of flex-start may take an hour and more; a longer timeout counts as intended."""
 
 
 def _timeout(objects: ObjectSet) -> Fraction | None:
@@ -91,7 +89,7 @@ def _waiting_for_nodes(resource: Resource, objects: ObjectSet) -> Iterator[Pods]
     for pods in resource.pods:
         tolerated = {text(entry.get("key")) for entry in pods.tolerations}
         may_be_queued = queue is None and QUEUED in tolerated  # by a queue that is not among the objects
-        if is_tpu(pods) and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
+        if pods.is_tpu and pods.selector.get(FLEX_START) == "true" and not may_be_queued:
             yield pods
 
 
@@ -137,6 +135,18 @@ def _waiting_jobs(resource: Resource, objects: ObjectSet) -> Findings:
             )
             yield Finding(("spec", "replicatedJobs", index, "dependsOn"), f"{message} {plain(timeout)} s")
             return
+
+
+def elastic_slices(resource: Resource) -> Path:
+    """Return the path to the number of slices that an elastic Pathways can spare; empty for others."""
+    path: Path = ("spec", "controller", "elasticSlices")
+    if resource.kind == "PathwaysJob":
+        return path if (number(at(resource.data, *path)) or 0) > 0 else ()
+    for holder, container in resource.containers:
+        index, value = flags(container).get("--num_elastic_slices", (0, "0"))
+        if value.strip("0"):
+            return (*holder, "args", index)
+    return ()
 
 
 @rule("KQ165", {"JobSet", "PathwaysJob"}, "warning")

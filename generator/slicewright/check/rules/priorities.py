@@ -1,6 +1,6 @@
 """Rules of priorities: slices that JobSet does not keep apart, and classes that preempt admitted pods."""
 
-from slicewright.check.rules.tpu_shape import exclusive, is_tpu, shape
+from slicewright.check.rules.tpu_shape import exclusive, shape
 from slicewright.kubernetes.fields import number, text
 from slicewright.kubernetes.labels import NODE_POOL, QUEUE
 from slicewright.kubernetes.pods import Pods
@@ -73,7 +73,7 @@ def _priority(name: str, objects: ObjectSet) -> Priority:
 
 @rule("JS154", {"JobSet"})
 def _negative(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find pods for which JobSet writes a label that is not valid: their priority, with a minus."""
+    """Find pods with a negative priority, from which JobSet makes an invalid label."""
     for pods in resource.pods:
         name = text(pods.spec.get("priorityClassName"))
         value = _priority(name, objects)
@@ -100,6 +100,6 @@ def _users(objects: ObjectSet) -> dict[str, Resource]:
     for resource in objects.all:
         if QUEUE in resource.labels:
             for pods in resource.pods:
-                if is_tpu(pods):
+                if pods.is_tpu:
                     users.setdefault(text(pods.spec.get("priorityClassName")), resource)
     return users

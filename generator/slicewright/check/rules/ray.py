@@ -130,7 +130,7 @@ def _parameters(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _resources(argument: str) -> dict[str, Any] | None:
-    """Return the resources that `ray start` gets through a shell; None where it is not JSON."""
+    """Return the resources that `ray start` gets through a shell; None if it is not JSON."""
     plain = argument.strip()
     for quote in ("'", '"'):
         if len(plain) > 1 and plain[0] == plain[-1] == quote:
@@ -148,10 +148,11 @@ def _job(resource: Resource, _objects: ObjectSet) -> Findings:
     has_cluster, selects = spec.get("rayClusterSpec") is not None, bool(spec.get("clusterSelector"))
     is_queued = QUEUE in resource.labels
     if not has_cluster and not selects:
-        yield Finding(("spec",), "the RayJob has no rayClusterSpec and no clusterSelector")
+        message = "the RayJob has no rayClusterSpec and no clusterSelector"
+        yield Finding(("spec",), message, "write one of the two")
     if has_cluster and selects and is_queued:
         message = "Kueue refuses a RayJob with both clusterSelector and rayClusterSpec"
-        yield Finding(("spec", "clusterSelector"), message)
+        yield Finding(("spec", "clusterSelector"), message, "write only one of the two")
     is_interactive = spec.get("submissionMode") == "InteractiveMode"
     if not (text(spec.get("entrypoint")).strip() or "submitterPodTemplate" in spec or is_interactive):
         message = "the RayJob has no entrypoint"
@@ -256,7 +257,7 @@ def _yaml(resource: Resource, _objects: ObjectSet) -> Findings:
 
 
 def _mapping(manifest: str) -> dict[str, Any] | None:
-    """Return the mapping of a YAML text; None where it is not one. KubeRay takes the last of equal keys."""
+    """Return the mapping of a YAML text; None if it is not one. KubeRay takes the last of equal keys."""
     documents, problems = read_manifests(manifest, "")
     is_read = all(problem.id == "YAML002" or problem.severity != "error" for problem in problems)
     data = documents[0].data if is_read and len(documents) == 1 else None

@@ -1,9 +1,10 @@
 """Rules of references between workloads and Kueue.
 
-A reference to a kind of which there is no object is not reported.
+If no object of a kind is known, references to the kind are not reported.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from slicewright.catalogue.shape import joined
 from slicewright.check.rules.kueue_queues import checks, groups
@@ -11,11 +12,12 @@ from slicewright.check.rules.kueue_workloads import queue_label
 from slicewright.check.rules.kustomize_build import renamed
 from slicewright.check.rules.references_pods import dangling
 from slicewright.document.document import may_be
-from slicewright.kubernetes.fields import at, entries, text, texts, words
-from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
+from slicewright.kubernetes.kinds import KUEUE_NAMESPACE, QUEUED_KINDS, RUN_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
+    NAMESPACE_NAME,
     NODE_POOL,
     PRIORITY_CLASS,
     QUEUE,
@@ -24,13 +26,18 @@ from slicewright.kubernetes.labels import (
     meant_key,
 )
 from slicewright.kubernetes.problem import did_you_mean
-from slicewright.kueue import managed, quota_read
+from slicewright.kubernetes.scheduler import requirement
+from slicewright.kueue import quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _STOPS = ("Hold", "HoldAndDrain")
 _DEFAULT = "default"
 """The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
+_NOT_MANAGED = frozenset({"kube-system", KUEUE_NAMESPACE})
+"""The namespaces that the default managedJobsNamespaceSelector excludes."""
+_PATHWAYS = "jobset.x-k8s.io/jobset"
+"""Kueue manages the JobSet that the operator makes of a PathwaysJob."""
 
 
 @rule("REF101", QUEUED_KINDS | {"CronJob"})
@@ -68,7 +75,7 @@ def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
     keys = {*resource.labels, *map(meant_key, resource.labels)}  # KQ150 reports a misspelt one
     if QUEUE in keys or RUN in keys or not uses_chips:
         return
-    is_kept = managed.keeps_without_queue(resource, objects)
+    is_kept = _keeps_without_queue(resource, objects)
     # Where nobody declared a cluster, queues of other files may be for another way to run the same program.
     queues = [
         queue.name
@@ -89,9 +96,9 @@ def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("KQ186", QUEUED_KINDS)
 def not_handled(resource: Resource, objects: ObjectSet) -> Findings:
     """Find runs of kinds that Kueue does not manage."""
-    if QUEUE in resource.labels and not managed.handles(resource, objects):
+    if QUEUE in resource.labels and not _handles(resource, objects):
         message = f"Kueue's configuration does not handle {resource.kind}s, so they start without quota"
-        hint = f"add {managed.integration(resource)} to integrations.frameworks in Kueue's configuration"
+        hint = f"add {_integration(resource)} to integrations.frameworks in Kueue's configuration"
         # A Configuration of another folder may be that of another cluster.
         is_certain = objects.is_cluster or bool(quota_read.configurations(objects))
         yield Finding(("metadata", "labels", QUEUE), message, hint, is_certain=is_certain)
@@ -176,7 +183,7 @@ def _namespace(resource: Resource, objects: ObjectSet) -> Findings:
 def _refuses(queue: Resource, name: str, labels: dict[str, str] | None) -> bool:
     """Tell whether a ClusterQueue excludes a namespace; `labels` are None if they are not known."""
     selector = at(queue.data, "spec", "namespaceSelector")
-    return isinstance(selector, dict) and managed.selects(selector, name, labels) is False
+    return isinstance(selector, dict) and _selects(selector, name, labels) is False
 
 
 @rule("REF132", QUEUED_KINDS, "warning")
@@ -196,7 +203,7 @@ def _namespace_unwritten(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ172", {"ClusterQueue", "LocalQueue"} | QUEUED_KINDS, "warning")
 def held(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find queues that admit nothing although runs wait in them; those of a file at the run."""
+    """Find queues that admit nothing although runs wait in them; for a TPUCluster, the runs."""
     if resource.kind in QUEUED_KINDS:
         for policy in _declared_policies(resource, objects):
             if policy in _STOPS:
@@ -231,3 +238,45 @@ def _declared_policies(run: Resource, objects: ObjectSet) -> Iterator[str]:
         for local in queue.get("localQueues", ()):
             if (local.get("namespace", "default"), local["name"]) == place:
                 yield from (text(entry.get("stopPolicy")) for entry in (local, queue))
+
+
+def _integration(resource: Resource) -> str:
+    """Return Kueue's name of the integration that manages a kind (pkg/controller/jobs of v0.19.2)."""
+    if resource.kind == "PathwaysJob":
+        return _PATHWAYS
+    name = resource.kind.lower()
+    return f"{resource.group}/{name}" if "." in resource.group or resource.group == "batch" else name
+
+
+def _handles(resource: Resource, objects: ObjectSet) -> bool:
+    """Tell whether Kueue may manage a kind: also true if no Configuration lists integrations."""
+    settings = mapping(quota_read.configuration(objects).get("integrations"))
+    known = {name for _, name in words(settings.get("frameworks"))}
+    others = {name.lower() for _, name in words(settings.get("externalFrameworks"))}
+    own = f"{resource.kind}.{resource.version}.{resource.group}".lower()
+    return not known or _integration(resource) in known or own in others
+
+
+def _keeps_without_queue(resource: Resource, objects: ObjectSet) -> bool:
+    """Tell whether Kueue suspends a job because it has no queue: manageJobsWithoutQueueName."""
+    settings = quota_read.configuration(objects)
+    if settings.get("manageJobsWithoutQueueName") is not True or not _handles(resource, objects):
+        return False
+    name, selector = resource.namespace or "default", settings.get("managedJobsNamespaceSelector")
+    if not isinstance(selector, dict):
+        return name not in _NOT_MANAGED
+    known = [namespace.labels for namespace in objects.candidates("Namespace", name)]
+    return all(_selects(selector, name, labels) for labels in known or (None,))
+
+
+def _selects(selector: dict[str, Any], name: str, labels: dict[str, str] | None) -> bool | None:
+    """Tell whether a selector selects a namespace; None if that depends on unknown labels."""
+    own = {**(labels or {}), NAMESPACE_NAME: name}
+    selected = texts(selector.get("matchLabels"))
+    expressions = [requirement(expression) for _, expression in entries(at(selector, "matchExpressions"))]
+    keys = {*selected, *(expression.key for expression in expressions)}
+    if labels is None and not keys <= {NAMESPACE_NAME}:
+        return None
+    return selected.items() <= own.items() and all(
+        expression.accepts(own.get(expression.key)) for expression in expressions
+    )

@@ -302,8 +302,10 @@ def _priority_classes(objects: ObjectSet) -> list[str]:
 
 def _queue_classes(objects: ObjectSet) -> set[str]:
     """Return the names of the WorkloadPriorityClasses."""
-    declared = objects.site.cluster.priority_classes if objects.site else ()
-    return {*declared, *(resource.name for resource in objects.of_kind("WorkloadPriorityClass"))}
+    names = {resource.name for resource in objects.of_kind("WorkloadPriorityClass")}
+    if objects.site:
+        names.update(objects.site.cluster.priority_classes)
+    return names
 
 
 @rule("REF126", TEMPLATE_KINDS, "warning")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from slicewright.check.rules.dns import is_subdomain
-from slicewright.check.rules.tpu_shape import is_tpu
 from slicewright.check.selection import syncs
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text
@@ -36,7 +35,7 @@ _OWN_FUSE = (
 
 def _of_slices(resource: Resource) -> tuple[Pods, ...]:
     """Return the pods of a program on TPUs, its heads without chips too; not what tunes the hosts."""
-    if resource.kind == "DaemonSet" or not any(is_tpu(pods) for pods in resource.pods):
+    if resource.kind == "DaemonSet" or not any(pods.is_tpu for pods in resource.pods):
         return ()
     return resource.pods
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from slicewright.catalogue.shape import Generation, is_below
 from slicewright.check.rules.fit import asked
-from slicewright.check.rules.tpu_shape import is_pathways, is_tpu, shape, shapes
+from slicewright.check.rules.tpu_shape import is_pathways, shape, shapes
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text, texts
 from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS, TEMPLATE_KINDS
@@ -91,7 +91,7 @@ def _is_flex(pods: Pods) -> bool:
 def _flex_conflicts(resource: Resource, _objects: ObjectSet) -> Findings:
     queued = PROVISIONING_REQUEST_DURATION in resource.annotations
     for pods in resource.pods:
-        if not (_is_flex(pods) or (queued and is_tpu(pods))):
+        if not (_is_flex(pods) or (queued and pods.is_tpu)):
             continue
         for key in pods.selector:
             is_conflict = key in (SPOT, PREEMPTIBLE) and pods.selector[key] == "true"
@@ -161,7 +161,7 @@ def _deadline(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _life(resource: Resource, pods: Pods, objects: ObjectSet) -> float:
     """Return how many seconds the nodes of pods exist at most; infinity if that is not known."""
-    site = objects.site if is_tpu(pods) else None
+    site = objects.site if pods.is_tpu else None
     spans = [pods.selector.get(MAX_RUN_DURATION), resource.annotations.get(PROVISIONING_REQUEST_DURATION)]
     lives: list[float] = [life for span in spans if (life := digits(span or "")) is not None]
     classes = objects.candidates("ComputeClass", pods.selector.get(COMPUTE_CLASS, ""), near=resource.file)
@@ -201,7 +201,7 @@ def _tolerated(resource: Resource, pods: Pods, key: str) -> Fix | None:
 @rule("TPU125", POD_KINDS)
 def _toleration_alone(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        if is_tpu(pods) and not _is_flex(pods):
+        if pods.is_tpu and not _is_flex(pods):
             for index, entry in entries(pods.spec.get("tolerations")):
                 if entry.get("key") == FLEX_START:
                     path = (*pods.spec_path, "tolerations", index)
@@ -212,7 +212,7 @@ def _toleration_alone(resource: Resource, objects: ObjectSet) -> Findings:
 @rule("TPU126", POD_KINDS, "warning")
 def _spot(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        if is_tpu(pods) and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
+        if pods.is_tpu and pods.selector.get(SPOT) == "true" and not _tolerates(pods, SPOT):
             message = "the pods select Spot nodes but do not tolerate them"
             yield Finding(pods.selector_path(SPOT), message, fix=_tolerated(resource, pods, SPOT))
     # The operator gives its workers no tolerations; those of a flavor reach the JobSet that it makes.
@@ -255,7 +255,7 @@ def _is_of(flavor: Flavor, key: str) -> bool:
 def _queued(resource: Resource, objects: ObjectSet) -> Findings:
     if PROVISIONING_REQUEST_DURATION in resource.annotations:
         for pods in resource.pods:
-            if is_tpu(pods) and not _tolerates(pods, QUEUED):
+            if pods.is_tpu and not _tolerates(pods, QUEUED):
                 message = "queued nodes have a taint, but the pods do not tolerate it"
                 fix = _tolerated(resource, pods, QUEUED)
                 # The flavor of their queue may tolerate it.

@@ -32,13 +32,13 @@ from slicewright.rendering.plan.plan import MARKER
 from slicewright.rendering.plan.ways import TPU_TAINT
 
 MANAGER = "--node_type=resource_manager"
-"""What makes a server of Pathways the one that knows the others."""
+"""The argument by which a server of Pathways is the resource manager."""
 _PATHWAYS_IMAGE = re.compile(r"pathways[^:@]*(server|proxy)")
 WORKER_ID = "TPU_WORKER_ID"
 
 
 _BOUNDS = ("TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS")
-"""Variables of libtpu by which pods say that each is alone."""
+"""Variables of libtpu by which pods say that each is a slice of its own."""
 _PLACES = (WORKER_ID, "TPU_WORKER_HOSTNAMES")
 """Variables of libtpu by which pods say which part of a slice they are."""
 
@@ -74,11 +74,6 @@ def is_same(pods: Pods, entry: dict[str, Any]) -> bool:
     """Tell whether a variable gives the same number to several pods; a Pod has its own."""
     value = text(entry.get("value"))
     return entry.get("name") == WORKER_ID and pods.path != () and value.isdecimal()
-
-
-def is_tpu(pods: Pods) -> bool:
-    """Tell whether pods request chips, or select the nodes that have them."""
-    return ACCELERATOR in pods.selector or TOPOLOGY in pods.selector or pods.asks_for_tpu
 
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:
@@ -178,13 +173,13 @@ def is_colocated(resource: Resource) -> bool:
 
 
 def exclusive(resource: Resource, pods: Pods) -> str:
-    """Return the node label of exclusive placement for a replicatedJob; empty where there is none."""
+    """Return the node label of exclusive placement for a replicatedJob; empty if there is none."""
     holders = (pods.job_annotations, resource.annotations, pods.annotations)
     return next((own[EXCLUSIVE_TOPOLOGY] for own in holders if EXCLUSIVE_TOPOLOGY in own), "")
 
 
 def _labels(resource: Resource) -> Iterator[tuple[dict[str, str], Callable[[str], Path]]]:
-    """Yield the node labels that pods select or a flavor gives, and what returns the way to one of them."""
+    """Yield the node labels that pods select or a flavor gives, and a function from a key to its path."""
     yield from ((pods.selector, pods.selector_path) for pods in resource.pods)
     if resource.kind == "ResourceFlavor":
         yield texts(at(resource.data, "spec", "nodeLabels")), lambda key: ("spec", "nodeLabels", key)
@@ -347,7 +342,7 @@ def _no_chips(resource: Resource, _objects: ObjectSet) -> Findings:
     # A head beside the workers selects their nodes, and has no chips of its own. Nor has what tunes hosts.
     is_beside = is_pathways(resource) or resource.kind in ("DaemonSet", "PathwaysJob")
     for pods in resource.pods:
-        if not is_tpu(pods) or pods.asks_for_tpu or not pods.containers:
+        if not pods.is_tpu or pods.asks_for_tpu or not pods.containers:
             continue
         if not is_beside:
             path = (*pods.containers[0][0], "resources")

@@ -47,7 +47,7 @@ def blanked(pods: Pods) -> bool:
 def _several(resource: Resource) -> Iterator[Pods]:
     """Yield the replicatedJobs that GKE takes for a multislice."""
     for pods in () if tpu_shape.is_pathways(resource) else resource.pods:
-        if pods.replicas > 1 and tpu_shape.is_tpu(pods) and not blanked(pods):
+        if pods.replicas > 1 and pods.is_tpu and not blanked(pods):
             yield pods
 
 
@@ -116,7 +116,7 @@ def _exclusive_missing(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
-    """Return the node pools, each a slice, where pods may be on several: which they name, or of a pool."""
+    """Return the node pools over which pods may spread: those that they name, or all of one pool."""
     together = entries(at(pods.spec, "affinity", "podAffinity", REQUIRED))
     pinned = pinned_pools(node_selector(pods.spec))
     if len(pinned) == 1 or any(term.get("topologyKey") == NODE_POOL for _, term in together):
@@ -131,7 +131,7 @@ def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
 
 
 def exclusive_path(resource: Resource, pods: Pods) -> Path:
-    """Return the way to the annotation that `exclusive` reads."""
+    """Return the path to the annotation that `exclusive` reads."""
     holder: Path = ("metadata",)
     if EXCLUSIVE_TOPOLOGY in pods.job_annotations:
         holder = (*pods.job_path[:-1], "metadata")
@@ -142,7 +142,7 @@ def exclusive_path(resource: Resource, pods: Pods) -> Path:
 
 @rule("TPU151", _SLICES, "warning")
 def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
-    """Find slices of partitions; a pool whose topology is that of the slice is one slice, as any other."""
+    """Find slices of partitions with exclusive placement; a slice of the whole topology is not meant."""
     for pods in resource.pods:
         slice_topology = pods.annotations.get(SLICE_TOPOLOGY)
         is_whole = slice_topology in (None, pods.selector.get(TOPOLOGY))
@@ -155,10 +155,10 @@ def _exclusive_in_parts(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("TPU114", _SLICES, "warning")
 def _exclusive_everywhere(resource: Resource, _objects: ObjectSet) -> Findings:
     key = EXCLUSIVE_TOPOLOGY
-    if key not in resource.annotations or not any(tpu_shape.is_tpu(pods) for pods in resource.pods):
+    if key not in resource.annotations or not any(pods.is_tpu for pods in resource.pods):
         return
     for pods in resource.pods:
-        if not tpu_shape.is_tpu(pods) and key not in pods.job_annotations:
+        if not pods.is_tpu and key not in pods.job_annotations:
             message = f"replicatedJob '{pods.name}' has no TPU but would occupy a whole node pool"
             yield Finding(("metadata", "annotations", key), message)
 
@@ -215,7 +215,7 @@ def _old_names(
 def _unfit(
     service: Resource, resource: Resource, pods: Pods, path: Path, objects: ObjectSet
 ) -> Finding | None:
-    """Return why a Service gives the pods of a Job no DNS names; None where it does."""
+    """Return why a Service gives the pods of a Job no DNS names; None if it does."""
     name = service.name
     if at(service.data, "spec", "clusterIP") != "None":
         return Finding(path, f"Service '{name}' is not headless", "write clusterIP: None in the Service")

@@ -37,7 +37,7 @@ _SINCE: dict[Way, Version] = {
     ("spec", "failurePolicy", "rules", EACH, "onJobFailureMessagePatterns"): (0, 10),
     ("spec", "replicatedJobs", EACH, "groupName"): (0, 9),
 }
-"""Fields of JobSet, and the release that brought them."""
+"""Fields of JobSet, and the first release that has them."""
 
 
 def pinned(objects: ObjectSet, name: str) -> tuple[Version, ...]:

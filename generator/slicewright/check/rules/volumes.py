@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_by_hand import is_behind_request
+from slicewright.check.rules.provisioning_requests import is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
 from slicewright.kubernetes.kinds import POD_KINDS
@@ -42,7 +42,7 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
             spec = {"accessModes": ["ReadWriteOnce"]}
             yield _Mount(name, f"disk '{disk.get('pdName', '')}'", spec, (*path, "gcePersistentDisk"))
         claim, namespace = text(at(volume, "persistentVolumeClaim", "claimName")), resource.namespace
-        others = objects.candidates("PersistentVolumeClaim", claim, namespace, resource.file) if claim else ()
+        others = objects.candidates("PersistentVolumeClaim", claim, namespace, resource.file)
         others = others or tuple(
             other
             for other in objects.beside
@@ -63,7 +63,7 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
 
 
 def _hosts(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
-    """Return on how many nodes pods run for sure: those that use all chips of a host have one each."""
+    """Return the least number of nodes of some pods: those that use all chips of a host have one each."""
     number = pods.count
     if resource.kind in ("Deployment", "LeaderWorkerSet", "ReplicaSet"):
         number *= count(at(resource.data, "spec", "replicas"))
@@ -109,7 +109,7 @@ def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
 
 @once
 def _first_users(objects: ObjectSet) -> dict[str, Resource]:
-    """Return the first run that mounts each claim on a whole node, by what REF166 calls the claim."""
+    """Return the first run that mounts each claim on whole nodes, by the claim's name in messages."""
     users: dict[str, Resource] = {}
     for resource in objects.all:
         for pods in resource.pods:
@@ -120,7 +120,7 @@ def _first_users(objects: ObjectSet) -> dict[str, Resource]:
 
 
 def _instead(mount: _Mount, *, may_wait: bool) -> str:
-    """Say what several hosts can mount; a claim of each pod only where it `may wait` for the pod."""
+    """Return what several hosts can mount: also a claim for each pod, if the volume `may_wait` for it."""
     bucket = f"csi: {{driver: {FUSE_DRIVER}, volumeAttributes: {{bucketName: BUCKET}}}}"
     fuse = f'{{name: {mount.name}, {bucket}}} and the annotation {FUSE}: "true" of the pods'
     ways = [f"share a bucket with the volume {fuse}"]
@@ -136,12 +136,12 @@ def _instead(mount: _Mount, *, may_wait: bool) -> str:
 
 @rule("REF167", {"PersistentVolumeClaim"})
 def _disk(resource: Resource, objects: ObjectSet) -> Findings:
-    """Find claims of disks that ask for writing from several nodes; only raw blocks have that."""
+    """Find claims of disks that several nodes would write; only raw block volumes allow that."""
     spec = mapping(resource.data.get("spec"))
     name = text(spec.get("storageClassName"))
     if "ReadWriteMany" not in _modes(spec) or spec.get("volumeMode") == "Block":
         return
-    classes = objects.candidates("StorageClass", name, near=resource.file) if name else ()
+    classes = objects.candidates("StorageClass", name, near=resource.file)
     if any(text(one.data.get("provisioner")) in _DISKS for one in classes) or (
         not classes and name in _DISK_CLASSES
     ):

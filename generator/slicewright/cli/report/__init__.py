@@ -17,7 +17,7 @@ FORMS = {
     "sarif": "sarif.write",
     "github": "plain.write_github",
 }
-"""Each form's module and function in this package; only the one that is asked for is imported."""
+"""Each form's module and function in this package; only the requested one is imported."""
 
 
 def writer(form: str) -> Callable[[Report], str]:

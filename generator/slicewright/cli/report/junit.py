@@ -1,4 +1,4 @@
-"""JUnit XML: a test suite a file or folder, a test case an object."""
+"""JUnit XML: a test suite for each file or folder, a test case for each object."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write(report: Report) -> str:
-    """Return a problem a line or two, and a summary."""
+    """Return one or two lines for each problem, and a summary."""
     printed, more = foremost(_grouped(report.problems))
     lines = [*map(line, printed), more, *summary(report)]
     return shown("".join(f"{line}\n" for line in lines if line))
@@ -61,7 +61,7 @@ def line(problem: Problem) -> str:
 
 
 def file_of(problem: Problem) -> str:
-    """Return the file that a problem is shown at; of a composed object that is the kustomization."""
+    """Return the file at which a problem is shown: for a composed object its kustomization."""
     composed = problem.object and problem.file and not problem.line
     if composed and problem.file.endswith((".yaml", ".yml")):  # the template of a chart
         return problem.file

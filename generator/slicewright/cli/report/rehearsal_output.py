@@ -69,7 +69,7 @@ def unwritable(page: Path) -> Problem | None:
 
 
 def publish(page: Path | None, title: str, render: Callable[[], str]) -> tuple[Problem, ...]:
-    """Write a page where one is asked for and say so, or return why that failed."""
+    """Write the page if it is requested, and print its path; else return why that failed."""
     if page is None:
         return ()
     problem = write(page, render())

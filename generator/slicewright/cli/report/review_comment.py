@@ -19,7 +19,7 @@ _SIGNS = {True: "✅", False: "❌"}
 
 
 class Check(Struct, frozen=True):
-    """What one command said of a change."""
+    """The result of one command for a change."""
 
     name: str
     """The name of its file."""
@@ -29,7 +29,7 @@ class Check(Struct, frozen=True):
     line: str = ""
     """The result in a line."""
     words: str = ""
-    """What everybody reads."""
+    """The visible text."""
     details: str = ""
     """The folded text, below the title `fold`."""
     fold: str = ""

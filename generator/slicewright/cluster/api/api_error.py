@@ -24,7 +24,7 @@ class ApiError(Exception):
 
 
 class Ignored:
-    """Ends its block without an error where the API server answers with one of these codes or reasons."""
+    """Ends its block without an error if the API server answers with one of these codes or reasons."""
 
     def __init__(self, *answers: int | str) -> None:
         self._answers = answers

@@ -80,7 +80,7 @@ def _root(api_version: str) -> str:
 
 
 class Resource(Struct, frozen=True):
-    """Where the objects of a kind live."""
+    """A kind as the API server names it, and the paths of its objects."""
 
     api_version: str
     kind: str
@@ -97,7 +97,7 @@ class Resource(Struct, frozen=True):
 
 
 class Api:
-    """One cluster. Raises AccessError where the program of a kubeconfig gives no credentials at the start."""
+    """One cluster. Raises AccessError if the program of a kubeconfig gives no credentials at the start."""
 
     def __init__(self, access: Access) -> None:
         self.deadline: float | None = None
@@ -218,11 +218,11 @@ class Api:
     ) -> Iterator[tuple[str, Object]]:
         """Yield existing objects, then changes, as (ADDED | MODIFIED | DELETED, object), until `hang_up`.
 
-        When the server ends the stream, it is taken up where it ended. Where that is too long ago, everything
-        that is there comes again as ADDED, and what has gone meanwhile as DELETED. Raises ApiError, OSError.
+        When the server ends the stream, the watch continues where it ended. If that is too long ago, every
+        existing object is yielded again as ADDED, and each deleted one as DELETED. Raises ApiError, OSError.
 
-        `known` holds what was there last, by uid. Who gives the same one to a watch after one that failed is
-        told of what has gone between the two.
+        `known` holds the last known objects by uid. If a failed watch is followed by one with the same
+        `known`, the second yields the objects that were deleted between the two.
         """
         path = self.resource(api_version, kind).path()
         known = {} if known is None else known
@@ -257,8 +257,8 @@ class Api:
     def _stream(self, path: str, version: str) -> Iterator[tuple[str, Object]]:
         """Yield the events after a version until the stream ends; a bookmark or an ERROR may be the last one.
 
-        A connection that breaks ends the stream too. Raises ApiError where the server refuses to watch, and
-        OSError where it cannot be reached.
+        A connection that breaks ends the stream too. Raises ApiError if the server refuses to watch, and
+        OSError if it cannot be reached.
         """
         params = {
             "watch": "true",
@@ -288,7 +288,7 @@ class Api:
             response.close()
 
     def resource(self, api_version: str, kind: str) -> Resource:
-        """Return where a kind lives. Raises ApiError (404) for a kind that the cluster does not have."""
+        """Return the resource of a kind. Raises ApiError (404) for a kind that the cluster does not have."""
         key = (api_version, kind)
         if key not in self._resources:
             for _, entry in entries(self.request("GET", _root(api_version)).get("resources")):
@@ -350,10 +350,10 @@ class Api:
         params: Object | None = None,
         stream: bool = False,
     ) -> BaseHTTPResponse:
-        """Send a request, once more with new credentials where the server refuses the old ones.
+        """Send a request, once more with new credentials if the server refuses the old ones.
 
-        A request that the server turns away for now (429 or 503 with Retry-After, as while the storage of a
-        new kind starts) is sent again after the seconds it names, as every client of Kubernetes does.
+        If the server answers 429 or 503 with Retry-After, as while the storage of a new kind starts, the
+        request is sent again after that many seconds, as by every client of Kubernetes.
         """
         target = self._root + (f"{path}?{urlencode(params)}" if params else path)
         data = None if body is None else json.dumps(body).encode()

@@ -64,7 +64,7 @@ class Plugin:
     def credential(self) -> Credential:
         """Return a credential that has not expired; the program runs only where a new one is needed.
 
-        Raises AccessError where it fails, takes too long or prints something else.
+        Raises AccessError if it fails, takes too long or prints something else.
         """
         with self._lock:
             if self._credential is None or (self._expiry and self._expiry <= dt.datetime.now(dt.UTC)):

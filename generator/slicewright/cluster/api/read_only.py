@@ -242,7 +242,7 @@ class ReadOnly(Api):
 def read_inventory(api: ReadOnly, namespaces: Collection[str]) -> Inventory:
     """Return what a cluster holds of runs, queues, pods, warnings and nodes.
 
-    A kind that may not be listed everywhere is listed in some namespaces. Raises ApiError, OSError where the
+    A kind that may not be listed everywhere is listed in some namespaces. Raises ApiError, OSError if the
     cluster does not let us in at all.
     """
     version = _kueue(api)

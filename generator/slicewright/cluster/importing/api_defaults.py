@@ -56,14 +56,14 @@ _MEANT = {
     ("controller", "elasticSlices"): 0,
     ("controller", "enableMetricsCollection"): False,
 }
-"""Fields of the JobSet and PathwaysJob APIs that are 0 or false where they are missing."""
+"""Fields of the JobSet and PathwaysJob APIs that are 0 or false if they are missing."""
 _OF_KIND = {
     ("JobSet", "completionMode"): "Indexed",
     ("JobSet", "restartPolicy"): "OnFailure",
     ("Job", "completionMode"): "NonIndexed",
 }
 _GROUPS = ("network", "startupPolicy", "successPolicy", "failurePolicy")
-"""Mappings of a JobSet that are made where they are missing."""
+"""Mappings of a JobSet that are made if they are missing."""
 
 
 def without_defaults(value: Any, kind: str, path: tuple[str, ...] = ()) -> Any:
@@ -80,7 +80,7 @@ def without_defaults(value: Any, kind: str, path: tuple[str, ...] = ()) -> Any:
 
 
 def is_default(value: Any, path: tuple[str, ...], holder: dict[str, Any], kind: str) -> bool:
-    """Tell whether the API server or a webhook writes this value into the holder where it is missing.
+    """Tell whether the API server or a webhook writes this value into the holder if it is missing.
 
     The path leads from the object to the value, without the indexes of lists.
     """

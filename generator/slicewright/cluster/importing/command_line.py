@@ -107,7 +107,7 @@ def imported_command(
 
 
 def _to_queue(flags: Flags, spec: Object, cluster: Cluster) -> None:
-    """Make the priority of pods that of their Workload where a cluster has the class for queues only."""
+    """Make the priority of pods that of their Workload if a cluster has the class for queues only."""
     head = spec.get("pathways", {}).get("head", {})
     for holder in (spec, head):
         own = holder.get("podTemplate", {}).get("spec", {})

@@ -86,7 +86,7 @@ def meant(flags: Flags, catalogue: Catalogue, queues: tuple[LocalQueue, ...]) ->
 
 
 def _queue(flags: Flags, queues: tuple[LocalQueue, ...]) -> str:
-    """Return the queue that gcluster takes where no flag names one."""
+    """Return the queue that gcluster takes if no flag names one."""
     namespace = flags.text("gke-namespace") or "default"
     names = sorted({queue.name for queue in queues if queue.namespace == namespace})
     if len(names) > 1:
@@ -144,7 +144,7 @@ def _entries(flags: Flags, flag: str, value: str) -> list[str]:
 
 
 def _failures(flags: Flags) -> Object:
-    """Return `failurePolicy`: gcluster restarts a run once where nothing is written."""
+    """Return `failurePolicy`: gcluster restarts a run once if nothing is written."""
     restarts = flags.whole("restarts", 1)
     option = "restart-on-exit-codes"
     codes: list[int] = []

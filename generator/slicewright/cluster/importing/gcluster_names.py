@@ -73,7 +73,7 @@ def slice_of(compute_type: str, topology: str, catalogue: Catalogue) -> Slice | 
     """Return the slice that gcluster takes, or why there is none.
 
     The number in a name counts chips, in every generation: `v5p-128` has 128, twice those of the Cloud TPU
-    name. `v4-8` alone has 4. Where there is a topology, gcluster does not look at the number.
+    name. `v4-8` alone has 4. If there is a topology, gcluster does not look at the number.
     """
     name, topology = compute_type.lower(), topology.strip().lower()
     counted = _COUNTED.fullmatch(name)

@@ -68,7 +68,7 @@ _ENV = frozenset(["PATHWAYS_HEAD", "JAX_PLATFORMS", "XCLOUD_ENVIRONMENT", "JAX_B
 _BASES = ("containers", "initContainers", "volumes", "restartPolicy")
 """Fields of the workers' pods that the base has."""
 _MAIN = "main"
-"""The name of the program's container where none is written."""
+"""The name of the program's container if none is written."""
 _SIDECAR = "colocated-python-sidecar"
 
 

@@ -1,4 +1,4 @@
-"""Objects of a live cluster, and its node pools: what all nodes of one share, and the slice that they are."""
+"""Objects of a live cluster, and its node pools: what all nodes of one share, and their slice."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -118,7 +118,7 @@ _DIGITS = re.compile(r"(\d+)")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 """The names of reservations and ComputeClasses that a file may give."""
 _NOT_OURS = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|google\.com|gke\.io|slicewright\.dev)/|goog-|gke-")
-"""The beginning of labels that nobody gives a node pool by hand."""
+"""Prefix of labels that people do not give a node pool."""
 
 
 class NodePool(Struct, frozen=True):
@@ -173,7 +173,7 @@ def _node_pool(name: str, nodes: list[Object]) -> NodePool:
 
 
 def shape_of(labels: Mapping[str, str], catalogue: Catalogue) -> Shape | None:
-    """Return the slice that labels of nodes or of a flavor speak of, None if the catalogue has none."""
+    """Return the slice that labels of nodes or of a flavor name, None if the catalogue has none."""
     machine, topology = labels.get(INSTANCE_TYPE, ""), labels.get(TOPOLOGY, "")
     accelerator = labels.get(ACCELERATOR, "")
     if machine:
@@ -185,7 +185,7 @@ def shape_of(labels: Mapping[str, str], catalogue: Catalogue) -> Shape | None:
 
 
 def provisioning_of(labels: Mapping[str, str], taints: Collection[str]) -> str | dict[str, Any]:
-    """Return the `provisioning` that labels, and keys of taints or tolerations, speak of."""
+    """Return the `provisioning` that labels, and keys of taints or tolerations, name."""
     compute_class = labels.get(COMPUTE_CLASS, "")
     if _NAME.fullmatch(compute_class):
         return {"type": "ComputeClass", "name": compute_class}

@@ -44,7 +44,7 @@ def pool_name(node_pools: Sequence[str], otherwise: str, taken: Collection[str])
 
 
 def unused(name: str, taken: Collection[str]) -> str:
-    """Return a name, with a number where it is taken."""
+    """Return a name, with a number if it is taken."""
     number = 2
     free = name
     while free in taken:
@@ -237,7 +237,7 @@ def _add_empty_pools(
         default = flavor_name(shape, provisioning(facts["provisioning"]))
         name = unused(flavor.name if _POOL.fullmatch(flavor.name) else default, taken | pools.names)
         slices = max(1, -(-_chips(inventory, flavor.name) // shape.chips))
-        note = f"no node of flavor '{flavor.name}' is there now: slices are as many as its quotas add up to"
+        note = f"no node of flavor '{flavor.name}' exists now: `slices` is the sum of its quotas"
         entry = _in_order({**facts, "name": name, "slices": slices})
         notes = (note, *_flavor_notes(flavor, shape, facts["provisioning"]))
         pools.pools.append(Pool(entry, flavor, shape=shape, notes=notes))

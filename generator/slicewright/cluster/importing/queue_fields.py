@@ -196,7 +196,7 @@ def _weight(item: Object) -> dict[str, Any]:
 
 
 def _checks(spec: dict[str, Any], pools: Pools) -> Iterator[dict[str, Any]]:
-    """Yield the checks of a queue; those that its queued flavors bring along are not written."""
+    """Yield the checks of a queue, except those that a render adds for its queued flavors."""
     for _, name in words(spec.get("admissionChecks")):
         yield {"name": name}
     for _, check in entries(at(spec, "admissionChecksStrategy", "admissionChecks")):

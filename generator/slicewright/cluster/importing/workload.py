@@ -63,9 +63,9 @@ _APART = "keeps the run on nodes with its kind of provisioning"
 _ADDED = {"tolerations": _APART, "affinity": _APART, "ports": "declares the ports of the TPU runtime"}
 """Why the render adds something to fields of these names; the order of their entries means nothing."""
 _PLACEMENT = ("template", "metadata", "annotations", labels.EXCLUSIVE_TOPOLOGY)
-"""The way to the exclusive placement of a replicatedJob."""
+"""The path to the exclusive placement of a replicatedJob."""
 _MAPS = ("labels", "annotations", "metadata")
-"""Mappings that mean nothing where they are empty; the inner ones first."""
+"""Mappings that mean nothing if they are empty; the inner ones first."""
 
 
 class Difference(Struct, frozen=True):

@@ -108,7 +108,7 @@ def _queue(flags: Flags, queues: tuple[LocalQueue, ...], namespace: str) -> str:
 
 
 def _priority(flags: Flags) -> str:
-    """Return the class of pods, `medium` where nothing is written."""
+    """Return the class of pods, `medium` if nothing is written."""
     priority = flags.text("priority") or "medium"
     if priority not in _PRIORITIES:
         flags.refuse("priority", f"'{priority}' is not known", f"write one of {', '.join(_PRIORITIES)}")
@@ -154,7 +154,7 @@ def _failures(flags: Flags, *, under_pathways: bool) -> Object:
     for word in words:
         code = _CODES.fullmatch(word)
         if code is None:
-            flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges")
+            flags.refuse(option, f"'{word}' is not an exit code", "write codes or ranges, such as 42,127-255")
         else:
             codes.append(f"{code[1]}-{code[2]}" if code[2] else int(code[1]))
     if under_pathways:

@@ -66,7 +66,7 @@ class Queues:
         return int(sum(pods.requests.get(TPU, 0) for pods in sets))
 
     def cluster_queue(self, family: Family) -> str:
-        """Return the ClusterQueue of a run; empty if it has none, or where nothing is known of it."""
+        """Return the ClusterQueue of a run; empty if it has none, or if nothing is known of it."""
         return self._known.local.get((namespace_of(family.run), family.queue), "")
 
     def causes(self, family: Family) -> Iterator[Cause]:
@@ -87,7 +87,7 @@ class Queues:
         elif stopped := list(self._stopped(family, words)):
             yield from stopped
         elif known.get("Requeued", NOTHING).status == "False" and (again := status.get("requeueState")):
-            hint = "mend what it was evicted for; the time between tries grows with each eviction"
+            hint = "remove the cause of the evictions; the time between tries grows with each one"
             message = f"Kueue tries it again at {again.get('requeueAt')}"
             yield Cause("RequeueBackoff", message, words, hint)
         elif workload is None and "Workload" not in self._inventory.unread:
@@ -276,7 +276,7 @@ def _no_pods(family: Family, inventory: Inventory) -> Iterator[Cause]:
     refused = [event for item in owners for event in inventory.warnings.get(item["metadata"]["uid"], ())]
     if refused:
         why = _words(refused[0].get("reason", ""), refused[0].get("message", ""))
-        hint = "mend what the API server refuses, then start the workload again: slicewright rerun"
+        hint = "correct what the API server refuses, then start the workload again: slicewright rerun"
         yield Cause("PodsNotMade", "its pods cannot be made", why, hint)
         return
     hint = "" if "Event" in inventory.unread else "the cluster has no warning about it yet"

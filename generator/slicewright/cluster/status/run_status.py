@@ -1,4 +1,4 @@
-"""The runs of a tree and of its cluster, side by side: where each is, and why."""
+"""The runs of a tree compared with those of its cluster: the state of each, and its cause."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -185,7 +185,7 @@ def _run_conditions(family: Family) -> list[Conditions]:
 
 
 def expected(family: Family) -> int:
-    """Return how many pods run at once: only those of existing Jobs while other Jobs wait for them."""
+    """Return how many pods run together: only those of existing Jobs while other Jobs wait for them."""
     jobsets = family.members["JobSet"]
     maker = jobsets[0] if jobsets else family.run
     jobs = [item for item in family.members["Job"] if not item["spec"].get("suspend")]

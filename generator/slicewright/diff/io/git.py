@@ -16,8 +16,8 @@ from typing import IO
 
 from slicewright.diff.tree_version import TreeVersion
 from slicewright.document.io import decoded, read_file
+from slicewright.environ import which
 from slicewright.kubernetes.problem import Problem
-from slicewright.programs.find import which
 
 _PATIENCE = 120
 """Seconds for one answer of git."""
@@ -87,7 +87,7 @@ def _run(
 
 
 def _answer(root: Path, *arguments: str, settings: Mapping[str, str] | None = None) -> bytes:
-    """Return what git prints. Raises GitError where it fails."""
+    """Return what git prints. Raises GitError if it fails."""
     done = _run(root, *arguments, settings=settings)
     if done.returncode:
         raise GitError(_broken(arguments[0], done.stderr.decode(errors="replace")))
@@ -113,9 +113,9 @@ _TREES = ("overlays", "provision")
 _FOLDERS = tuple(f"{name}/" for name in _TREES)
 _FILE, _LINK, _SUBMODULE = ("100644", "100755"), "120000", "160000"
 _BATCH = 128
-"""Names that are sent at once: few enough that they fit into a pipe."""
+"""Names that are sent together: few enough that they fit into a pipe."""
 _LINKS = 8
-"""Links that lead to links, before we give up."""
+"""Limit of links that lead to links."""
 
 
 class UnknownRevisionError(Exception):
@@ -304,7 +304,7 @@ def _no_filters(root: Path) -> dict[str, str]:
 
 
 def write_tree(root: Path, name: str, folder: Path) -> None:
-    """Write the texts of a revision into a folder, with those of submodules that are there, without links.
+    """Write the texts of a revision into a folder, with those of present submodules, without links.
 
     Raises GitError.
     """

@@ -1,7 +1,7 @@
-"""Arrival profiles of a TPUCluster: a seed becomes moments, templates and durations, equal on every machine.
+"""Arrival profiles of a TPUCluster: a seed becomes times, templates and durations, equal on every machine.
 
-Each draw is a digest of the seed, the profile, what is drawn and its number. So a change of one number of a
-profile leaves every other draw as it was: a variant of a what-if has the same luck as its base.
+Each random number is a digest of the seed, the profile, its purpose and its index. So a change of one number
+of a profile changes no other random number: base and variant of a what-if differ only by the change.
 """
 
 import hashlib

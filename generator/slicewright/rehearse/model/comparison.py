@@ -16,7 +16,7 @@ from slicewright.rehearse.model.time_span import shown
 
 BASE = "base"
 _ALONE = 6
-"""Times the time resolution that a difference exceeds where each variant was played once."""
+"""A difference must exceed this many time resolutions if each variant was rehearsed once."""
 _KEPT = ("workload", "run", "clusterQueue", "outcome", "submitted", "admitted", "sweep", "equal", "unordered")
 COUNTS = ("evictions", "restarts")
 _TIMES = ("started", "ended", "wait")
@@ -93,7 +93,7 @@ def _rows(runs: Sequence[Object]) -> list[Object]:
 def _merged(values: Sequence[Any], key: str = "") -> Any:
     """Return the median of each number, with no number as the largest.
 
-    Of `ranges` it is the least and the most, and of `times` each number in order of the plays.
+    Of `ranges` it is the least and the most, and of `times` each number in order of the repetitions.
     """
     first = values[0]
     if key == "states":
@@ -143,17 +143,17 @@ class Runs(Struct, frozen=True):
         return (*self.after, *self.before)[0]
 
     def times(self, field: str) -> Iterator[tuple[list[float], list[float]]]:
-        """Yield the k-th times in all plays of both variants: the first, the second, and so on."""
+        """Yield the k-th times in all repetitions of both variants: the first, the second, and so on."""
         yield from zip(_in_order(self.before, field), _in_order(self.after, field), strict=False)
 
     def last(self, field: str) -> tuple[list[float], list[float]]:
-        """Return the last times in all plays of both variants."""
+        """Return the last times in all repetitions of both variants."""
         before, after = (_in_order(rows, field) for rows in (self.before, self.after))
         return before[-1], after[-1]
 
 
 def _in_order(rows: Sequence[Object], field: str) -> list[list[float]]:
-    """Return the k-th times of rows, each in all plays."""
+    """Return the k-th times of rows, each in all repetitions."""
     plays = zip(*(map(number, row["times"][field]) for row in rows), strict=True)
     return [list(kth) for kth in zip(*map(sorted, plays), strict=True)]
 
@@ -182,7 +182,7 @@ class Move(Struct, frozen=True):
 
     runs: Runs
     before: float
-    """The time that differs most, in the base; infinite where it never comes."""
+    """The time that differs most, in the base; infinite if it never comes."""
     after: float
     number: int = 1
     """How many of the times differ."""
@@ -233,7 +233,7 @@ def _direction(seconds: float) -> float:
 
 
 def queue_moves(base: Object, variant: Object, field: str, noise: Noise) -> list[tuple[str, float, float]]:
-    """Return the ClusterQueues whose runs wait longer or shorter by a measure, and the wait in both."""
+    """Return the ClusterQueues whose wait in `field` differs, with its value in base and variant."""
     before, after = ({row["name"]: row for row in each["queues"]} for each in (base, variant))
     return [
         (name, number(before[name][field]), number(row[field]))
@@ -247,7 +247,7 @@ class ArrivalMove(Struct, frozen=True):
 
     name: str
     seconds: float
-    """Longer than in the base; infinite where it has no end, minus infinite where it had none before."""
+    """Longer than in the base; infinite if it has no end, minus infinite if it had none before."""
 
 
 def arrival_moves(base: Object, variant: Object, noise: Noise) -> list[ArrivalMove]:
@@ -275,7 +275,7 @@ def _rows_differ(before: Object, after: Object, field: str, slack: float) -> boo
 
 
 def _differ(before: Sequence[float], after: Sequence[float], slack: float) -> bool:
-    """Tell whether times of two variants differ: ranges are apart, or in most plays of only one they end."""
+    """Tell whether times of two variants differ: ranges are apart, or mostly only one variant has an end."""
     is_endless = [math.isinf(median_low(times)) for times in (before, after)]
     return is_endless[0] != is_endless[1] or is_apart(_range(before), _range(after), slack)
 

@@ -144,7 +144,7 @@ class Observer:
         self._again: dict[tuple[str, str], int] = {}
         """Restart counts of containers, by the pod's UID and the container's name."""
         self._selects: dict[tuple[str, str, str], dict[str, str]] = {}
-        """The node labels that TPU pods select, which have not started."""
+        """The node labels that each TPU pod selects, until it starts."""
         self._runs: dict[tuple[str, str, str], str] = {}
         """The run of each object that belongs to one, by (kind, namespace, name)."""
         self._early: dict[tuple[str, str, str], list[Object]] = {}

@@ -32,7 +32,7 @@ class Step(Struct, frozen=True):
     """Jobs by UID, with the status to write."""
 
     def write(self, job: Object, **status: Any) -> None:
-        """Add fields to the status to write."""
+        """Set fields of a Job's status, which is written at the end of the step."""
         uid = job["metadata"]["uid"]
         self.statuses[uid] = (job, self.statuses.get(uid, (job, {}))[1] | status)
 

@@ -362,7 +362,7 @@ def chip_hours(
     end: float,
     spent: Mapping[tuple[str, str], Spent] = NOTHING_SPENT,
 ) -> list[Object]:
-    """Return the chip-hours of each TPU pool until all work was done: there, used, idle, lost, in startup.
+    """Return the chip-hours of each TPU pool until all work was done: existing, used, idle, lost, in startup.
 
     What is lost, and what startup took, are parts of what is used, and have nothing in common. Chips of
     different pools are not added up.

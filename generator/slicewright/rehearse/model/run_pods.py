@@ -296,7 +296,7 @@ class _Session(Struct):
 
 
 class Progress:
-    """The progress of the runs whose pods are given, while these grow."""
+    """How far the programs of runs are; `pods` gets further pods while a rehearsal runs."""
 
     def __init__(self, pods: Pods) -> None:
         self._pods = pods

@@ -55,7 +55,7 @@ class FaultKind(Struct, frozen=True):
     check: Callable[[ScenarioPart, int, Known], Iterator[Problem]]
     """Yield the problems of the fault of this number that are known before the rehearsal."""
     inject: Callable[[Any], Callable[[], None] | None]
-    """Inject the fault of an Injection; return a function that ends it, or None. Only the shell calls it."""
+    """Inject the fault of an Injection; return a function that ends it, or None. The model never calls it."""
     duration: str | None = None
     """Default duration; None is permanent."""
     needs_pods: bool = True

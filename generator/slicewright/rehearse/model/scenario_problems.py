@@ -228,7 +228,7 @@ _NOT_INJECTED = "see the timeline for what ran then; correct the fault, or set a
 def not_injected(part: ScenarioPart, index: int, why: str, *, is_late: bool) -> Problem:
     """Return the problem of a fault that did not happen: its effects have not been rehearsed.
 
-    It is a warning where the run was over before its time, `is_late`.
+    It is a warning if the run was over before its time, `is_late`.
     """
     message = f"the {_called(part, index)} did not happen: {why}"
     hint = "choose an earlier 'at', or a longer 'duration'" if is_late else _NOT_INJECTED

@@ -132,7 +132,7 @@ def not_in_tree(
 
 
 def need_of(item: Object) -> Need:
-    """Return the Need that an object meets."""
+    """Return the Need that an object satisfies."""
     metadata = item["metadata"]
     return Need(item["kind"], _place(item["kind"], metadata.get("namespace", "default")), metadata["name"])
 

@@ -25,7 +25,7 @@ did, and some of them are started again, by JobSet (a restart) or by their Job (
 
 _CAUSE = "FailedScheduling"
 _TRIED_AGAIN = "FailedCreate"
-"""A controller could not make a pod, and tries again: told and over when all pods run."""
+"""A controller could not make a pod, and tries again: no longer shown when all pods run."""
 IN_VAIN = (_CAUSE, _TRIED_AGAIN)
 """Reasons of Events of controllers that try again and again, and change nothing."""
 _FOLLOWER = "follower pod node selector"
@@ -137,9 +137,8 @@ class Timeline(Struct):
 class Timelines:
     """The timelines of a rehearsal while they grow.
 
-    `tpu_pods` says for each run how many TPU pods it has when all of it runs, `queued` which runs ask a
-    queue, `without_chips` which runs have no TPU pods, so that all of their pods count. All come from the run
-    objects.
+    `tpu_pods` has the full number of TPU pods of each run, `queued` the runs with a queue, and
+    `without_chips` the runs without TPU pods, all of whose pods count. All come from the run objects.
     """
 
     def __init__(

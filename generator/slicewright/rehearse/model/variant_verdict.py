@@ -26,7 +26,7 @@ _NAMED = 3
 _SWEEP = "sweep "
 _ENOUGH = 4
 """Repetitions after which chance alone seldom explains a difference: of two orders that are equally likely,
-all plays of the base have one and all of the variant the other in 1 of 128 comparisons."""
+all repetitions of the base have one and all of the variant the other in 1 of 128 comparisons."""
 
 
 def verdict(base: Object, variant: Object, noise: Noise, change: str = "") -> str:

@@ -138,7 +138,7 @@ def _of_answer(
 ) -> Iterator[Problem]:
     """Yield the problem of an expectation that failed or cannot be decided.
 
-    That a run did not finish which should is told as such.
+    A run that should finish and did not is reported as such.
     """
     path: Path = ("spec", "rehearsal", "expect", index, answer.kind)
     source = part.workload.source
@@ -212,7 +212,7 @@ def _of_run(
 
 
 def _short_of(part: ScenarioPart, item: Object, timeline: Timeline) -> str:
-    """Return how a run failed to do what its kind of run does; '' if it did.
+    """Return how a run failed to do what its kind of run does; '' if it did not fail.
 
     A run that ends by itself has to finish, with all of its TPU pods, unless its file expects that it does
     not. A headless Pathways has to run at the end, its head included, whatever its file says of its end.
@@ -323,7 +323,7 @@ def _slower_speed(part: ScenarioPart) -> str:
 _LONG_SECONDS = 8.0
 """Seconds of real time after which all pods of a run exist, however slow the controllers are."""
 _NOT_DONE = ("REH001", "REH011")
-"""What tells that a run did not do what its kind does."""
+"""Ids of problems that say that a run did not do what its kind does."""
 _DID_NOT_FINISH = {
     "waiting": "was still waiting at the end",
     "running": "was still running at the end",

@@ -125,7 +125,7 @@ def _queued(
 ) -> dict[tuple[str, float], Wait]:
     """Return why runs were queued, by run and begin, in one pass over the events.
 
-    Of Kueue's sentences the first counts that the quota explains, else the last. Kueue may write that one run
+    Of Kueue's messages, the first that the quota explains counts, else the last. Kueue may write that one run
     waits a moment before it writes that another one has the quota.
     """
     waits = {
@@ -203,7 +203,7 @@ class _Moment:
         return Wait(*(span.start, span.end, reason, event.text, lacks, ahead, times), endless=endless)
 
     def passed(self, run: str) -> list[str]:
-        """Return the runs of its queue before which a run got quota, in Kueue's order."""
+        """Return the runs of its queue, first in Kueue's order, that still waited when a run got quota."""
         queue_of, submitted = self._setting.queue_of, self._submitted.get(run, 0.0)
         if run not in queue_of or queue_of[run] in self._setting.strict:
             return []

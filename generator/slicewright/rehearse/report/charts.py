@@ -315,7 +315,7 @@ def _borrowed(used: Steps, end: float, limit: float, top: float) -> Iterator[Mar
 
 
 def _scale(usage: Object, top: float) -> Markup:
-    """Return the numbers at the right of a chart: the limit, the peak where it has room, and 0."""
+    """Return the numbers at the right of a chart: the limit, the peak if it has room, and 0."""
     text = Markup('<text x="5" y="{}">{:,}</text>')
     labels: dict[float, Markup] = {}
     for value in (usage["limitChips"], usage["peakChips"], 0):

@@ -56,7 +56,7 @@ class Report(Struct, frozen=True):
     losses: tuple[Object, ...] = ()
     """The random losses of each pool, in their JSON form."""
     takes: Mapping[str, float] = field(default_factory=dict)
-    """The seconds from start to end of each run to which nothing happens."""
+    """The seconds from start to end that each run takes if nothing interrupts it."""
     advised: float = 0.0
     """The default speed; 0 if it is not known."""
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)

@@ -71,7 +71,7 @@ def spending(measured: Sequence[Object], *, named: bool = False) -> Iterator[Tab
 
 
 def spending_of(report: Report) -> Iterator[Table]:
-    """Yield the tables of one rehearsal, where something was lost or the user gives prices."""
+    """Yield the tables of one rehearsal, if something was lost or the user gives prices."""
     measures = report.measures()
     if measures["cost"] or any(row["lost"] or row["startup"] for row in measures["chipHours"]):
         yield from spending([measures])
@@ -100,7 +100,7 @@ _MOST_WORDS = 3
 
 
 def head_line(group: Group) -> str:
-    """Return what was played."""
+    """Return what was rehearsed."""
     variants, noise = group.variants, group.noise
     times = f", {noise.repetitions} times each" if noise.repetitions > 1 else ""
     number = counted(len(variants) - 1, "variant")
@@ -112,7 +112,7 @@ def head_line(group: Group) -> str:
 
 
 def labelled(group: Group) -> Group:
-    """Return variants with short names, which are said in front of their verdicts."""
+    """Return variants with short names, which are in front of their verdicts."""
     named = []
     for label, variant in zip(labels(group.variants), group.variants, strict=True):
         verdict = variant["verdict"]

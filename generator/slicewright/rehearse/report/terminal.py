@@ -1,4 +1,4 @@
-"""A rehearsal in the characters of a terminal: one line a run, its states drawn along the time."""
+"""A rehearsal in the characters of a terminal: one line for each run, its states drawn along the time."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

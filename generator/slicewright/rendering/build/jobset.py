@@ -78,7 +78,7 @@ def containers_of(pod: dict[str, Any]) -> Iterator[Object]:
 
 
 def fill_pod(template: Object, plan: Plan) -> None:
-    """Make a base's pod template the plan's, in place: the pod runs the user's program on the chips."""
+    """Fill a base's pod template with the values of the plan, in place."""
     spec = template["spec"]
     main = spec["containers"][0]
     if plan.containers_per_host > 1:
@@ -100,7 +100,7 @@ def program_containers(plan: Plan) -> list[str]:
 
 
 def add_exit_code_rule(job: dict[str, Any], plan: Plan) -> None:
-    """Fail a Job at once where its program ends with a code that does not restart it, in place.
+    """Fail a Job immediately if its program ends with a code that does not restart it, in place.
 
     Pods that Kubernetes evicts end with a code too, which says nothing of the program: the rule before
     counts them like any failure, unless the base has another one.
@@ -191,7 +191,7 @@ _IN_PLACE_BACKOFF = 2_147_483_647
 
 
 def fill_jobset(jobset: Object, plan: Plan) -> None:
-    """Make the base's JobSet the plan's, in place."""
+    """Fill the base's JobSet with the values of the plan, in place."""
     spec = jobset["spec"]
     name = PATTERNS[plan.pattern].job
     slices = replicated_job(jobset, name)
@@ -233,7 +233,7 @@ def _in_turn(jobs: list[dict[str, Any]], main: str, plan: Plan) -> list[dict[str
 
 
 def replicated_job(jobset: Object, name: str) -> dict[str, Any]:
-    """Return the replicatedJob of a name. Raises KeyError where there is none."""
+    """Return the replicatedJob of a name. Raises KeyError if there is none."""
     jobs: dict[str, Object] = {job["name"]: job for job in jobset["spec"]["replicatedJobs"]}
     return jobs[name]
 
@@ -265,7 +265,7 @@ def fill_failure_policy(spec: dict[str, Any], plan: Plan) -> None:
 
 
 def fail_on_exit_codes(jobset: Object, name: str, plan: Plan) -> None:
-    """Fail the run at once if the program of a replicatedJob ends with a code that does not restart.
+    """Fail the run immediately if the program of a replicatedJob ends with a code that does not restart.
 
     The message of a Job names the rule by which it failed. That distinguishes the end of the program from the
     end of a host if one Job has both rules (kubernetes v1.36: pkg/controller/job/pod_failure_policy.go).
@@ -315,7 +315,7 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
 
 
 def fill_job(job: Object, plan: Plan) -> None:
-    """Make the base's Job the plan's, in place."""
+    """Fill the base's Job with the values of the plan, in place."""
     spec = job["spec"]
     spec["backoffLimit"] = plan.backoff_limit
     if plan.shape.multi_host:

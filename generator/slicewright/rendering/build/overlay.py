@@ -1,10 +1,10 @@
 """The overlay of a run: base, components and one guarded JSON 6902 patch for each object.
 
-Some values no object may have: markers of the bases, and values that kustomize would change. They were
-found by trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches:
-its reader refuses control characters that its own writer lets through, loses a key `<<`, gives up on long
-keys, and rounds integers and breaks some texts when it reads patches. What a run holds comes from the text
-of its workload or from its base, so these are searched: the first is short, the second is the same for many.
+No object may have markers of the bases, or values that kustomize would change. These values were found by
+trying every character, key and number with kustomize 5.2.1 and 5.8.1, in objects and in patches. Its reader
+refuses control characters that its own writer lets through, loses a key `<<`, and refuses long keys. When it
+reads patches, it rounds integers and breaks some texts. The values of a run come from the text of its
+workload or from its base, so these are searched: the first is short, the second is the same for many.
 """
 
 import re
@@ -29,7 +29,7 @@ _LONG = 100
 def overlay(plan: Plan, base: list[Object], objects: list[Object]) -> dict[str, Any]:
     """Return the documents of an overlay by file name: the kustomization, and a patch for each object.
 
-    `base` holds the objects after the components, `objects` what they shall become, in the same order; what
+    `base` holds the objects after the components, `objects` what they must become, in the same order; what
     comes after them is new, and a resource of the overlay.
     """
     documents: dict[str, Any] = {}
@@ -64,7 +64,7 @@ def makes(documents: dict[str, Any], base: list[Object], objects: list[Object]) 
 
 
 def _file_name(item: Object, taken: dict[str, Any]) -> str:
-    """Return a name for the patch of an object: its kind, and its name where that is not enough."""
+    """Return a name for the patch of an object: its kind, and its name if that is not enough."""
     kind, name = item["kind"].lower()[:_LONG], identity(item)[3]
     choices = [kind, f"{kind}-{name}"[:_LONG], *(f"{kind}-{number}" for number in range(len(taken) + 1))]
     return next(file for choice in choices if (file := f"{choice}.patch.yaml") not in taken)

@@ -54,7 +54,7 @@ def _runtime(plan: Plan) -> PathwaysPlan:
 
 
 def fill_pathways(jobset: Object, plan: Plan) -> None:
-    """Make the base's JobSet the plan's, in place."""
+    """Fill the base's JobSet with the values of the plan, in place."""
     spec, runtime = jobset["spec"], _runtime(plan)
     spec["network"]["subdomain"] = runtime.subdomain
     head = replicated_job(jobset, "pathways-head")["template"]["spec"]["template"]
@@ -147,7 +147,7 @@ def _customize(container: Object, component: dict[str, Any]) -> None:
 
 
 def fill_pathwaysjob(pathwaysjob: Object, plan: Plan) -> None:
-    """Make the base's PathwaysJob the plan's, in place."""
+    """Fill the base's PathwaysJob with the values of the plan, in place."""
     spec, runtime = pathwaysjob["spec"], _runtime(plan)
     spec["maxRestarts"] = plan.failure_policy.max_restarts
     spec["pathwaysDir"] = runtime.written.pathways_dir
@@ -176,7 +176,7 @@ def _custom_components(runtime: PathwaysPlan) -> list[dict[str, Any]]:
 
 
 def _component(custom: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    """Return the custom component of a kind, which is added where there is none."""
+    """Return the custom component of a kind, which is added if there is none."""
     component = next((item for item in custom if item["componentType"] == kind), None)
     if component is None:
         component = {"componentType": kind}

@@ -41,7 +41,7 @@ _ORDER = (
 
 
 def normalize(item: Object) -> None:
-    """Bring an object into the form that the API server keeps, so that a later diff is empty.
+    """Convert an object to the form that the API server keeps, so that a later diff is empty.
 
     Custom resources get the defaults that their webhooks and schemas fill in only at creation
     (`protocol: TCP` in every port); built-in kinds none, for every client knows theirs.
@@ -81,7 +81,7 @@ class Builder(NamedTuple):
     """The function that fills in one object of a base, and the fields that it needs."""
 
     fill: Callable[[Object, Plan], None]
-    """Makes the base's object the plan's, in place."""
+    """Fills the base's object with the values of the plan, in place."""
     filled: tuple[Steps, ...]
     """The mappings that it needs in the base."""
 

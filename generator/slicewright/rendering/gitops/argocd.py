@@ -74,11 +74,11 @@ _HASHED = f'select(.metadata.labels["{RUN}"] != null) | .spec'
 """The spec of a run that never changes: what differs there, Kueue and webhooks wrote."""
 _AUTOMATED = {"prune": True}
 """Self-heal and allowEmpty are off by default. Argo CD drops a default that is written when it starts a sync,
-and the Application that keeps this one would be OutOfSync for good."""
+and the Application that keeps this one would stay OutOfSync."""
 _OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false")
 _RUN_OPTIONS = ("ApplyOutOfSyncOnly=true", "RespectIgnoreDifferences=true", "CreateNamespace=false")
-"""Differences are respected for runs alone: Argo CD ignores `status` everywhere, an Application has it in the
-object itself, and the root would write the status of each back to what it was before its sync."""
+"""Only runs respect ignored differences. Argo CD ignores `status` everywhere, and an Application has it in
+the object itself: the root would reset the status of each Application to what it was before its sync."""
 _CONTROLLER_OPTIONS = ("ApplyOutOfSyncOnly=true", "CreateNamespace=false", "ServerSideApply=true")
 _RETRIES = 10
 """About half an hour of patience with a webhook or a quota: after that a commit is not tried again."""
@@ -97,7 +97,7 @@ class Names(Struct, frozen=True):
     """That of JobSet, Kueue and the operator of PathwaysJobs."""
     platform: str
     namespace: str
-    """How those of namespaces begin."""
+    """Prefix of those of namespaces."""
 
 
 def names(site: ResolvedCluster, argocd: ArgoCD) -> Names:
@@ -334,7 +334,7 @@ Tokens of GitHub, GitLab, Bitbucket and Azure DevOps have 20 characters and more
 not secret: Bitbucket and Azure DevOps write them into what people copy.
 """
 _BUILT_IN = "default"
-"""The AppProject that every Argo CD has, and that Applications of anybody may be in."""
+"""The AppProject that every Argo CD has, and that any Application may be in."""
 
 
 def argocd_problems(sites: Iterable[ResolvedCluster]) -> Iterator[Problem]:

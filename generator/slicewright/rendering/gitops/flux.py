@@ -1,7 +1,7 @@
 """The files for Flux: overlays/<cluster>/_gitops/flux, and flux-access beside it.
 
-There are two folders because Flux asks the API server about every object of a Kustomization before it
-applies one: a Role in a namespace that the platform has yet to make would keep the platform from coming.
+There are two folders because Flux checks every object of a Kustomization with the API server before it
+applies the first. A Role in a namespace that the platform creates later would block the platform.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,8 +80,8 @@ def kustomization(
 def _annotated(annotations: dict[str, str], target: dict[str, str]) -> dict[str, Any]:
     """Return a patch of objects of any kind, which keep their kinds and names.
 
-    It merges, because a JSON 6902 patch cannot add to annotations that are not there. kind and name have to
-    be written for kustomize to take it for an object.
+    It merges, because a JSON 6902 patch cannot add to missing annotations. kustomize accepts it as an object
+    only with kind and name.
     """
     patch = {
         "apiVersion": JOBSET_VERSION,

@@ -14,10 +14,10 @@ SYNCED = (
     *(("", kind) for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")),
     *((run.group, run.kind) for run in RUNS),
 )
-"""Kinds of runs, of what often comes with them, and of the anchor: group and kind.
+"""Kinds of runs, of the usual objects beside them, and of the anchor: group and kind.
 
-They may be synced wherever runs are, whatever is there today. The last object of a kind goes in the same
-commit in which its kind would leave the list, and what may not be synced is not pruned either.
+They may be synced wherever runs are, even if no such object exists today. The last object of a kind goes in
+the same commit in which its kind would leave the list, and what may not be synced is not pruned either.
 """
 
 
@@ -30,7 +30,7 @@ class SyncedWorkload(Struct, frozen=True):
     outside: tuple[str, ...] = ()
     """Folders of the tree that a Fixed overlay is built on; a frozen run needs none."""
     apart: frozenset[str] = frozenset()
-    """Who of `argocd` and `flux` has a file for it alone in the tree already, whoever is to have one now."""
+    """Those of `argocd` and `flux` that already have a file for it alone in the tree."""
 
 
 class SyncedNamespace(Struct, frozen=True):
@@ -44,7 +44,7 @@ class SyncedNamespace(Struct, frozen=True):
     workloads: tuple[SyncedWorkload, ...]
     """Workloads in order of their names; empty if all are gone and have to be pruned."""
     kinds: tuple[tuple[str, str], ...]
-    """Group and kind of all that workloads there are made of, sorted."""
+    """Group and kind of all objects of the workloads there, sorted."""
 
 
 class SyncedControllers(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Read what the package brings along: the catalogue, the schemas, the bases."""
+"""Reads the data files of the package: the catalogue, the schemas, the bases."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ _INSIDE = re.compile(r"(?!\.{1,2}(/|$))[^/\0]+(/(?!\.{1,2}(/|$))[^/\0]+)*")
 
 
 def refused(root: Path, writes: Iterable[str], deletes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
-    """Find what is in the way, or leads out of the tree, before anything is written."""
+    """Find files that block a write, and links out of the tree, before anything is written."""
     problems: dict[str, Problem] = {}
     seen: set[str] = set()
     for path in (*writes, *deletes):

@@ -28,13 +28,12 @@ from slicewright.rendering.plan import placement, validate_workload, validate_wo
 from slicewright.rendering.plan.pathways_plan import pathways_plan
 from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
-from slicewright.rendering.plan.validate_time_limits import time_limit_problems
 from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology, topology_problems
 
 _FUSE_ON_HOST = (1, 33, 3)
 """The first version of GKE whose GCS FUSE driver can mount for pods on the host's network."""
 _MESSAGE_PATTERNS = (0, 10, 0)
-"""The release of JobSet that brought `onJobFailureMessagePatterns`."""
+"""The first release of JobSet with `onJobFailureMessagePatterns`."""
 
 
 class Decision(Struct, frozen=True):
@@ -79,7 +78,7 @@ def decide(decision: Decision, site: ResolvedCluster) -> tuple[Plan | None, tupl
     else:
         problems += validate_workload_pools.problems(workload, shape, site)
         problems += topology_problems(workload, shape, site)
-    problems += time_limit_problems(workload, shape, site)
+    problems += validate_workload.time_limits(workload, shape, site)
     if errors(problems) or errors(decision.problems):
         return None, tuple(problems)
     return plan, tuple(problems)
@@ -175,8 +174,8 @@ def _is_exclusive(workload: Workload, shape: Shape) -> bool:
 def _head_pool(workload: Workload, cluster: Cluster) -> str:
     """Return where the head of Pathways runs: on the pool that it names, else on the only CPU pool.
 
-    '' leaves it to the scheduler: where the head shares the workers' hosts, says itself on which nodes it
-    runs, or has no pool or several to choose from.
+    '' leaves it to the scheduler: the head shares the workers' hosts, selects its nodes itself, or has no
+    pool or several to choose from.
     """
     runtime = workload.pathways
     if runtime is None or runtime.deployment_mode != "default":

@@ -62,7 +62,7 @@ def _sidecar_flag(runtime: Pathways) -> str:
 
 
 RUNTIME = ("pathways-rm", "pathways-proxy")
-"""Sidecars in the head of Pathways, brought by the base or by the PathwaysJob controller."""
+"""Sidecars in the head of Pathways, from the base or from the PathwaysJob controller."""
 _COLOCATED = "colocated_python_sidecar"
 _FIELD: Path = ("spec", "pathways")
 

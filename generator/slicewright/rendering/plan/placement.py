@@ -91,7 +91,7 @@ def lifetime_problem(subject: str, seconds: int | None) -> tuple[str, str] | Non
 
 
 def life_of(way: Provisioning, seconds: int | None) -> float:
-    """Return how long nodes live for which `seconds` are written; infinity if nothing limits it."""
+    """Return how long nodes live whose file says `seconds`; infinity if nothing limits it."""
     return seconds or (FLEX_START_SECONDS[1] if way.is_flex_start else math.inf)
 
 
@@ -101,7 +101,7 @@ def tolerated_taints(way: Provisioning) -> tuple[str, ...]:
 
 
 def tolerations(way: Provisioning) -> tuple[dict[str, str], ...]:
-    """Return the tolerations of those taints."""
+    """Return the tolerations of the taints that GKE puts on nodes of a way of provisioning."""
     taint = {"operator": "Equal", "value": "true", "effect": "NoSchedule"}
     return tuple({"key": key, **taint} for key in tolerated_taints(way))
 

@@ -21,7 +21,7 @@ from slicewright.rendering.plan.ways import Apart
 Pattern = Literal["jobset", "cpu", "job", "indexed-job", "pathways", "pathways-headless", "pathwaysjob"]
 """The base of a workload: the name of its folder below bases/."""
 
-_HOSTS = ("completions, parallelism", "one pod a host")
+_HOSTS = ("completions, parallelism", "one pod for each host")
 
 
 class Base(Struct, frozen=True):
@@ -45,7 +45,7 @@ _JOBSET = RUN_VERSIONS["JobSet"]
 _SLICES = ("replicas", "one replica a slice")
 PATTERNS: dict[Pattern, Base] = {
     "jobset": Base((_JOBSET,), "jobset", _SLICES, is_exclusive=True),
-    "cpu": Base((_JOBSET,), "cpu", hosts=("completions, parallelism", "one pod a node"), job="worker"),
+    "cpu": Base((_JOBSET,), "cpu", hosts=("completions, parallelism", "one pod for each node"), job="worker"),
     "job": Base((RUN_VERSIONS["Job"],), "job"),
     "indexed-job": Base((RUN_VERSIONS["Job"], ("v1", "Service")), "job"),
     "pathways": Base((_JOBSET,), "pathways", _SLICES, is_exclusive=True),

@@ -23,7 +23,7 @@ from slicewright.rendering import header
 from slicewright.rendering.plan.placement import NOT_SERVED, is_served, life_of, lifetime_problem
 
 _OLDEST_JOBSET = (0, 9, 0)
-"""The release that brought `groupName`, which the bases write; an older API server refuses it."""
+"""The first release with `groupName`, which the bases write; an older API server refuses it."""
 CPU_DISK = "200GB"
 """The boot disk that Terraform gives the nodes of CPU pools."""
 
@@ -36,7 +36,7 @@ class ResolvedCluster(Struct, frozen=True):
     machines: Mapping[str, CpuMachine] = field(default_factory=dict)
     """Size of a node of each pool with a known machine type, by the pool's name."""
     compute_classes: tuple[tuple[ComputeClass, tuple[tuple[Rung, Shape], ...]], ...] = ()
-    """The ComputeClasses with the shapes of their rungs."""
+    """The ComputeClasses with the shapes of their priorities."""
     has_elastic_runs: bool = False
     """Whether a workload runs Pathways here with elastic slices."""
 
@@ -95,7 +95,7 @@ def resolve_cluster(cluster: Cluster, catalogue: Catalogue) -> tuple[ResolvedClu
 
 
 def _disk_gb(cluster: Cluster, pool: Pool, default: int) -> int:
-    """Return the size of the boot disks of a pool; 0 where the storage of its nodes may be another."""
+    """Return the size of the boot disks of a pool; 0 if the storage of its nodes may be another."""
     config = cluster.written(pool).get("nodeConfig", {})
     is_of_class = isinstance(pool, TpuPool) and pool.provisioning.type == "ComputeClass"
     if cluster.mode == "Autopilot" or is_of_class or {"gcloudFlags", "terraformArguments"} & config.keys():

@@ -1,5 +1,6 @@
-"""Validate a workload: fields that exclude each other, its containers, and what its shape cannot do."""
+"""Validate a workload: fields that exclude each other, containers, time limits, what its shape cannot do."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,10 +8,15 @@ from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
 from slicewright.intent.reserved_fields import excluded
 from slicewright.intent.tpuworkload import AS_JOBSET, DIRECT_JOBSET, ONE_SLICE, Workload, lacks
+from slicewright.kubernetes.fields import at
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.problem import Path, Problem, did_you_mean
+from slicewright.kubernetes.quantity import seconds, without_days
 from slicewright.rendering.plan.pathways_plan import RUNTIME, pathways_problems
+from slicewright.rendering.plan.placement import FLEX_START_SECONDS, life_of
 from slicewright.rendering.plan.plan import PATTERNS
+from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, node_life
+from slicewright.rendering.plan.ways import fits
 
 FILES_VOLUME = "files"
 """Name of the volume of `files`."""
@@ -22,6 +28,7 @@ EXIT_CODES = "exitCodes"
 """Name of the failure rule of `failurePolicy.restartOnExitCodes`."""
 MAX_INT32 = 2**31 - 1
 """The maximum of a count in the Kubernetes API."""
+_DEADLINE = ("podTemplate", "spec", "activeDeadlineSeconds")
 
 
 def share_of_chips(workload: Workload, shape: Shape) -> Iterator[Problem]:
@@ -51,7 +58,8 @@ def _copies(workload: Workload, main: str) -> Iterator[Problem]:
     for name in (f"{main}-{copy + 1}" for copy in range(count)):
         if name in taken:
             message = f"the pod would have two containers '{name}'"
-            yield workload.source.problem("FIELD001", path, message, "give yours another name", key=True)
+            hint = "give your container another name"
+            yield workload.source.problem("FIELD001", path, message, hint, key=True)
     if workload.pathways is not None:
         message, hint = "a Pathways worker has only one container", "leave containersPerHost out"
         yield workload.source.problem("FIELD001", path, message, hint, key=True)
@@ -210,9 +218,9 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
     names |= {EXIT_CODES} if workload.failure_policy.restart_on_exit_codes else set()
     for index, rule in enumerate(workload.failure_policy.rules):
         path: Path = ("spec", "failurePolicy", "rules", index)
-        for at, target in enumerate(rule.get("targetReplicatedJobs", [])):
+        for number, target in enumerate(rule.get("targetReplicatedJobs", [])):
             if target not in known:
-                place = (*path, "targetReplicatedJobs", at)
+                place = (*path, "targetReplicatedJobs", number)
                 message = f"replicatedJob '{target}' is not defined"
                 yield workload.source.problem("FIELD001", place, message, did_you_mean(target, known))
         name = rule.get("name", f"failurePolicyRule{first + index}")
@@ -299,3 +307,69 @@ def shape(workload: Workload, resolved: Shape, catalogue: Catalogue) -> Iterator
         message = f"{restarts} restarts of {resolved.hosts} hosts exceed the number that a Job can count"
         path: Path = ("spec", "pathways", "maxSliceRestarts")
         yield source.problem("FIELD001", path, message, f"write {most} or less")
+
+
+def time_limits(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
+    """Yield a warning for each limit that ends the program of a workload too early."""
+    block, policy, source = workload.spec.get("rehearsal", {}), workload.failure_policy, workload.source
+    if "duration" not in block:
+        return
+    allowed, field, each = policy.max_restarts, "failurePolicy.maxRestarts", 1
+    if workload.api == "Job":
+        allowed, field, each = workload.backoff_limit or 0, "backoffLimit", shape.hosts
+    path: Path = ("spec", *_DEADLINE)
+    if workload.pathways is not None:
+        allowed, path = MAX_INT32, ("spec", "pathways", "head", *_DEADLINE)
+    whole = math.ceil(_attempts(block, math.inf)[1])
+    deadline = at(source.data, *path)
+    if deadline is not None and _attempts(block, deadline)[0] * each > allowed:
+        message = f"the pods end after {deadline} s, but the program takes {whole} s"
+        yield source.problem("JS147", path, message, f"write {whole} or more", warning=True)
+    life, where = _life(workload, shape, site)
+    again, takes = _attempts(block, life)
+    hint = f"let it save checkpoints: write rehearsal.checkpointEvery, and enough {field}"
+    hint = hint if again == math.inf else f"write {field}: {again * each:.0f}"
+    message = f"the program takes {whole} s, but GKE deletes its nodes after {life:.0f} s"
+    if workload.provisioning.type == "FlexStartQueued":
+        allowed, hint = 0, "let it save checkpoints, and run it in parts with slicewright rerun"
+        message += ", and Kueue then ends the run"
+    elif policy.on_host_maintenance == "Restart":
+        allowed = MAX_INT32
+    if again * each > allowed:
+        if whole <= FLEX_START_SECONDS[1] or not any(way.is_flex_start for way in workload.ways):
+            hint = f"write maxRunDurationSeconds: {whole} or more {where}, or {hint}"
+        yield source.problem("TPU173", ("spec", "rehearsal", "duration"), message, hint, warning=True)
+        takes = whole
+    limit = workload.max_execution_time_seconds
+    if limit is not None and takes > limit:
+        message = f"Kueue ends the run after {limit} s with all restarts, but the program takes {takes:.0f} s"
+        hint = f"write {math.ceil(takes)} or more, and add time for the start of the pods and for restarts"
+        yield source.problem("KQ173", ("spec", "maxExecutionTimeSeconds"), message, hint, warning=True)
+
+
+def _attempts(block: dict[str, Any], limit: float) -> tuple[float, float]:
+    """Return how often a program starts again if each attempt has `limit` seconds, and its whole time."""
+    spans = (seconds(without_days(block.get(field, "0s"))) for field in ("duration", "checkpointEvery"))
+    work, interval = (float(span or 0) for span in spans)
+    startup = block.get("startupSeconds", 0)
+    if startup + work <= limit:
+        return 0, startup + work
+    saved = max(0.0, limit - startup) // interval * interval if interval else 0.0
+    again = math.ceil((startup + work - limit) / saved) if saved else math.inf
+    return again, startup + work + again * (limit - saved)
+
+
+def _life(workload: Workload, shape: Shape, site: ResolvedCluster) -> tuple[float, str]:
+    """Return how long the nodes of a run live at most, and where this is written."""
+    asked, lives = workload.max_run_duration_seconds, [(0.0, "")]
+    for way in workload.ways:
+        if way.type == "FlexStartQueued" or (site.cluster.mode == "Autopilot" and way.type != "ComputeClass"):
+            lives.append((life_of(way, asked), "here"))
+            continue
+        for pool, has in site.pools:
+            if has == shape and fits(way, pool.provisioning):
+                of_class = pool.provisioning.type == "ComputeClass"
+                where = f"ComputeClass '{way.name}'" if of_class else f"pool '{pool.name}'"
+                here = "here and " if asked else ""
+                lives.append((node_life(site, pool), f"{here}in {where} in {site.cluster.source.file.path}"))
+    return max(lives) if len(lives) > 1 else (math.inf, "")

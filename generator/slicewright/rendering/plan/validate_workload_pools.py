@@ -21,7 +21,7 @@ _WRITING = ("cloud-platform", *_STORAGE)
 def problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
     """Yield a problem if no pool of the cluster has nodes that the pods select: the run would never start.
 
-    It is an error where that is certain, else a warning.
+    It is an error if that is certain, else a warning.
     """
     if not site.pools:
         return
@@ -124,7 +124,7 @@ def _run_time(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -
 
 
 def _scratch(workload: Workload, pools: list[TpuPool], site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn where Pathways acts as nodes that cannot write to its bucket.
+    """Warn if Pathways acts as nodes that cannot write to its bucket.
 
     Pods on the host network have the identity of their node, and those of a PathwaysJob always are on it.
     gcloud gives nodes a scope that reads Cloud Storage; Google's page on GKE clusters for Pathways gives them

@@ -1,11 +1,11 @@
-"""Ways to have one shape, kept apart: each run is counted, and runs, on the nodes that it asks for.
+"""Kinds of provisioning of one shape, kept apart: each run is counted, and runs, on the nodes that it names.
 
 Kueue compares the selectors and the affinity of a pod with a flavor only by the label keys that this flavor
 has (v0.19.2, flavorassigner.go): a Spot pod would fit the flavor of nodes on demand. Taints of a flavor it
 compares in any case. So flavors bear a taint that no node has, and runs tolerate that of their own ways. The
 scheduler never sees such a taint; it is told by node affinity which nodes are other runs'.
 
-Where the flavor of a pool has a Topology, annotations of the pods request it, and Kueue chooses the nodes.
+If the flavor of a pool has a Topology, annotations of the pods request it, and Kueue chooses the nodes.
 JobSet's exclusive placement chooses too, and both together leave slices that are never whole. Pods without a
 request get no flavor with a Topology in a queue that has other flavors
 (Kueue v0.19.2: pkg/cache/scheduler/tas_flavor_snapshot.go, .../flavorassigner/tas_flavorassigner.go).
@@ -52,7 +52,7 @@ class Apart(Struct, frozen=True):
     preferred: tuple[Fields, ...] = ()
     """Preferences for nodes, where a run may take several ways."""
     of_nodes: tuple[Fields, ...] = ()
-    """Tolerations of the taints that nodes of the run's own way have, where it has one: workers have them."""
+    """Tolerations of the taints that nodes of the run's own way have, if it has one: workers have them."""
     cpu_node_pools: tuple[str, ...] = ()
     """The CPU node pools of a cluster whose queues have quota of the cpu of these hosts."""
 
@@ -222,7 +222,7 @@ def pool_topology(workload: Workload, name: str, site: ResolvedCluster) -> dict[
 
 
 def topology_problems(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iterator[Problem]:
-    """Warn where a run cannot ask for its slices by node pool."""
+    """Warn if a run cannot ask for its slices by node pool."""
     by_way = _by_way(workload, shape, site)
     names = set[str]().union(*by_way) - {""}
     if names and workload.api == "PathwaysJob":
@@ -244,7 +244,7 @@ def topology_problems(workload: Workload, shape: Shape, site: ResolvedCluster) -
 
 
 def _never_given(workload: Workload, by_way: list[set[str]]) -> Iterator[Problem]:
-    """Refuse ways whose pools have no Topology where a run asks for one; warn where only some have none."""
+    """Refuse ways whose pools have no Topology if a run requests one; warn if only some have none."""
     for index, (way, names) in enumerate(zip(workload.ways, by_way, strict=False)):
         if "" in names:
             path: Path = ("spec", "alternativeProvisioning", index - 1) if index else ("spec", "provisioning")

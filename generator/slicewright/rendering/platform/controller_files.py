@@ -63,7 +63,7 @@ class Controller(Struct, frozen=True):
     name: str
     """Prefix of the folders of its releases; also the start of its Deployment and its namespace."""
     default: str
-    """The release that a TPUCluster has which does not say."""
+    """The release of a TPUCluster that names none."""
     runs: tuple[Api, ...] = ()
     """The kinds of runs that need it."""
 
@@ -200,7 +200,7 @@ def release_problems(
 
 
 def _content_problems(release: Release, text: str, file: str, *, configures: bool) -> Iterator[Problem]:
-    """Yield the problems of manifests that somebody else provided."""
+    """Yield the problems of manifests that are not of this package."""
     others = sorted(_tags(release.controller.name, text) - {release.version})
     if others:
         message = f"the manifests of {release.title} run the image of {others[0]}"
@@ -238,7 +238,7 @@ JOBSET_PATCH = "jobset-manager-config.patch.yaml"
 JOBSET_RESTART = "jobset-restart.patch.yaml"
 _SIZE = "-size.patch.yaml"
 _UP = "../../../"
-"""The way from the folder to the root of the tree."""
+"""The path from the folder to the root of the tree."""
 _CONFIGURED = "slicewright.dev/configuration"
 """An annotation of Kueue's pods: another configuration is another pod, for Kueue reads it when it starts."""
 

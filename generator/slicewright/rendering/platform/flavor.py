@@ -38,7 +38,7 @@ _FIELDS = {
     *("admissionChecks", "clusterQueues", "cohorts", "kueue"),
     *("priorityClasses", "provisioningRequestConfigs", "topologies"),
 }
-"""Fields of a TPUCluster of which each says that the cluster has Kueue."""
+"""Fields of a TPUCluster; each says that the cluster has Kueue."""
 
 
 def has_kueue(site: ResolvedCluster) -> bool:
@@ -52,7 +52,7 @@ def kueue_release(site: ResolvedCluster) -> tuple[int, int]:
 
 
 def kueue_release_of(spec: dict[str, Any]) -> tuple[int, int]:
-    """Return the minor release of Kueue that the spec of a TPUCluster speaks of."""
+    """Return the minor release of Kueue that the spec of a TPUCluster names, or our default."""
     written: str = spec.get("versions", {}).get("kueue", DEFAULT_KUEUE)
     major, minor = written.removeprefix("v").split(".")[:2]
     return int(major), int(minor)
@@ -87,7 +87,7 @@ class Flavor(Struct, frozen=True):
     may_have_taint: bool = False
     """Whether it may keep off runs of other ways of provisioning."""
     is_queued: bool = False
-    """Whether its nodes are asked for with a ProvisioningRequest."""
+    """Whether a ProvisioningRequest requests its nodes."""
 
 
 class TpuCapacity(Struct, frozen=True):
@@ -184,7 +184,7 @@ def flavors(site: ResolvedCluster, untainted: Collection[str] = ()) -> Iterator[
 
 
 def queued(pools: Iterable[Capacity]) -> list[str]:
-    """Return the names of the flavors whose nodes are asked for with a ProvisioningRequest."""
+    """Return the names of the flavors whose nodes a ProvisioningRequest requests."""
     return [capacity.flavor.name for capacity in pools if capacity.flavor.is_queued]
 
 

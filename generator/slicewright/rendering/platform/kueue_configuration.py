@@ -57,7 +57,7 @@ def config_map(text: str) -> Object:
 _PLAYED = ("fairSharing", "admissionFairSharing", "resources", "waitForPodsReady")
 """Fields that decide which runs are admitted, and for how long."""
 _NEVER = {"timeout": "87600h"}
-"""Ten years: the Kueue of a test bed always waits for pods, an older release only where it is told to."""
+"""Ten years: the Kueue of a test bed always waits for pods, an older release only if its settings say so."""
 
 
 def simulated(site: ResolvedCluster) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def evicts_nothing_that_recovers(site: ResolvedCluster) -> bool:
 
 
 def _shares(site: ResolvedCluster, written: dict[str, Any]) -> dict[str, Any]:
-    """Turn fair sharing on where something has a weight; Kueue has no default for the strategies."""
+    """Turn fair sharing on if something has a weight; Kueue has no default for the strategies."""
     settings: dict[str, Any] = {}
     is_written = isinstance(written.get("fairSharing"), dict)
     if is_written or any(holder.fair_sharing is not None for holder in site.cluster.holders):

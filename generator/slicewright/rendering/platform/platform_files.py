@@ -69,7 +69,7 @@ def _parts(site: ResolvedCluster, untainted: Collection[str]) -> Iterator[tuple[
 
 
 def compute_classes(site: ResolvedCluster) -> Iterator[Object]:
-    """Yield the ComputeClasses; without a rung that has capacity pods wait, and no other machine comes."""
+    """Yield the ComputeClasses; if no priority has capacity, pods wait, and no other machine is created."""
     for compute_class, rungs in site.compute_classes:
         yield {
             "apiVersion": "cloud.google.com/v1",
@@ -85,7 +85,7 @@ def compute_classes(site: ResolvedCluster) -> Iterator[Object]:
 
 
 def _priority(rung: Rung, shape: Shape) -> dict[str, Any]:
-    """Return a rung; `count` is the chips of one node."""
+    """Return a priority; `count` is the chips of one node."""
     tpu = {"type": shape.accelerator, "count": shape.chips_per_host, "topology": shape.topology}
     priority: dict[str, Any] = {"tpu": tpu, **_obtained(rung.provisioning)}
     if rung.max_run_duration_seconds is not None:
@@ -231,7 +231,7 @@ def _existing(site: ResolvedCluster, team: Team) -> Iterator[Problem]:
 
 
 def _together(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield a problem where two teams of one namespace differ in what the namespace has once."""
+    """Yield a problem if two teams of one namespace differ in what the namespace has once."""
     source = site.source
     levels: dict[str, Team] = {}
     labels: dict[tuple[str, str], tuple[Team, str]] = {}
@@ -274,7 +274,7 @@ def workload_problems(
 
 
 def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> Iterator[Problem]:
-    """Warn of a namespace that no file creates: somebody else may."""
+    """Warn of a namespace that no file creates; another tool may."""
     if exists_everywhere(workload.namespace) or workload.namespace in names:
         return
     message = f"nothing creates namespace '{workload.namespace}' on cluster '{site.cluster.name}'"
@@ -283,7 +283,7 @@ def _namespace(workload: Workload, site: ResolvedCluster, names: list[str]) -> I
 
 
 def _compute_class(workload: Workload, site: ResolvedCluster) -> Iterator[Problem]:
-    """Refuse a ComputeClass that is not among those of the file; where it has none, any is taken on trust."""
+    """Refuse a ComputeClass that is not among those of the file; if it has none, any is accepted."""
     known = [compute_class.name for compute_class in site.cluster.compute_classes]
     name, place = workload.provisioning.name, ("spec", "provisioning", "name")
     if known and workload.provisioning.type == "ComputeClass" and name not in known:

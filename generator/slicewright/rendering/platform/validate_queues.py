@@ -127,7 +127,7 @@ def _checks(site: ResolvedCluster) -> Iterator[Problem]:
         if check["name"] == QUEUED_CHECK:
             message = f"slicewright creates the AdmissionCheck '{QUEUED_CHECK}' itself"
             message += ", for queued flex-start pools"
-            yield site.source.problem("QUOTA014", (*path, "name"), message, "give yours another name")
+            yield site.source.problem("QUOTA014", (*path, "name"), message, "give your check another name")
         parameters = check.get("parameters", {})
         if (parameters.get("apiGroup"), parameters.get("kind")) == (KUEUE_GROUP, kind):
             yield from _unknown(site, kind, parameters["name"], configs, (*path, "parameters", "name"))

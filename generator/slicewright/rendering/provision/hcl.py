@@ -53,7 +53,7 @@ class Comment(Struct, frozen=True):
 Item: TypeAlias = Attribute | Block | Comment
 
 _WIDTH = 100
-"""Columns; a list that would end beyond them has one line an element."""
+"""Columns; a list that would end beyond them has one line for each element."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _TEMPLATE = re.compile(r"([$%])\{")
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -1,8 +1,8 @@
 """A node pool of GKE as numbers and names, from which commands and Terraform are written.
 
-The rules are those of GKE: a slice is one node pool; a multi-host slice has a topology and is placed as a
-whole, a single-host one has neither (the API refuses them there); flex-start pools grow from nothing and
-know no reservation and no automatic repair.
+The rules are those of GKE. A slice is one node pool. A multi-host slice has a topology and a placement as a
+whole; the API refuses both for a single-host slice. Flex-start pools grow from nothing, and have neither a
+reservation nor automatic repair.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ class NodePool:
     workload_policy: str = ""
     """The workload policy (tpu7x, multi-host) that places the slice."""
     makes_policy: bool = False
-    """Whether that policy is ours to make."""
+    """Whether slicewright creates that policy."""
     provisioning: Provisioning = Provisioning()
     scaling: SizeRange | None = None
     """Bounds of automatic scaling, in nodes (VMs) of one zone."""
@@ -63,9 +63,9 @@ class NodePool:
     host_maintenance_interval: str = ""
     private_nodes: bool | None = None
     gcloud_flags: tuple[str, ...] = ()
-    """Further flags, which nothing here knows."""
+    """Further flags, which slicewright does not know."""
     terraform_arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Further arguments, which nothing here knows; equal for all node pools of a pool."""
+    """Further arguments, which slicewright does not know; equal for all node pools of a pool."""
 
 
 def node_pools(site: ResolvedCluster) -> tuple[NodePool, ...]:
@@ -101,7 +101,7 @@ def creates_itself(site: ResolvedCluster, pool: TpuPool) -> bool:
 
 
 def _slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[NodePool]:
-    """Yield one node pool a slice: the first exist at once, those above autoscaling.min come on demand."""
+    """Yield a node pool for each slice: the first exist from the start, those above autoscaling.min later."""
     if creates_itself(site, pool):
         return
     written = site.cluster.written(pool)

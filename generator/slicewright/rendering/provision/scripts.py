@@ -1,4 +1,4 @@
-"""The scripts of a cluster: what is its own, as calls of the functions in `lib.sh`, which lies beside them.
+"""The scripts of a cluster: what is its own, as calls of the functions in `lib.sh`, which is beside them.
 
 They keep to what bash 3.2 has, and need `gcloud` (and `kubectl` where Kubernetes objects are deleted).
 Sources of the flags: the GKE pages on TPU slices, flex-start and TPU7x, and the reference of gcloud.
@@ -210,7 +210,7 @@ def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
 
 
 def _calls(pools: list[NodePool]) -> Iterator[str]:
-    """Yield the calls for one pool of the file: first its workload policy, then a node pool a slice."""
+    """Yield the calls for a pool of the file: first its workload policy, then a node pool for each slice."""
     first, *others = pools
     lines = [_title(pools)]
     if first.shape is not None and first.workload_policy:
@@ -231,7 +231,7 @@ def _title(pools: list[NodePool]) -> str:
 
 
 def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
-    """Return `verify.sh`; it exits 1 with a table where something differs, and 3 where it cannot see."""
+    """Return `verify.sh`; it exits 1 with a table if something differs, 3 if it cannot read the cluster."""
     parts = "its mode is"
     hours, excluded = window(site), exclusions(site)
     compared = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]

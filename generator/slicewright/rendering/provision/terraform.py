@@ -222,7 +222,7 @@ def _variable(
 OAUTH_SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 _ACCOUNT = Expression("google_service_account.gke.email")
 _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke", "gke_nodes")]
-"""What nodes may do must be settled before there are any, and until there are none."""
+"""The rights of nodes must exist before the nodes, and until the last node is gone."""
 
 
 def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[Item, ...]:

@@ -159,7 +159,7 @@ def _addresses(pool: NodePool) -> int:
 
 
 def _team(site: ResolvedCluster, fields: dict[str, Any]) -> Iterator[Problem]:
-    """Yield warnings where no team has the Kubernetes service account that Workload Identity is bound to."""
+    """Yield warnings if no team has the Kubernetes service account that Workload Identity is bound to."""
     namespace, account = fields["tpuNamespace"], fields["tpuSaName"]
     accounts = [(team.namespace, team.service_account_name) for team in site.cluster.teams]
     if "teams" not in site.cluster.spec or (namespace, account) in accounts:

@@ -1,4 +1,4 @@
-"""Validate the node pools of a TPUCluster file before anybody runs a command."""
+"""Validate the node pools of a TPUCluster file, before a command creates them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -64,12 +64,12 @@ def _of_slices(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[P
 
 
 def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Problem]:
-    """Yield a warning for zones that no source names. It is never an error, because zones change."""
+    """Yield a warning for zones that the catalogue does not list: never an error, because zones change."""
     known_zones = _known_zones(pool, shape)
     for index, zone in enumerate(zones(site, pool)):
         if known_zones and zone not in known_zones:
             way = f" as {pool.provisioning.type}" if starts_empty(pool) else ""
-            message = f"no source lists {shape.machine_type}{way} in {zone}"
+            message = f"the catalogue does not list {shape.machine_type}{way} in {zone}"
             hint = f"write a known zone: {', '.join(known_zones)}; "
             hint += "zones change, so check what your project can use"
             place: Path = ("spec", "nodeLocations", index)
@@ -81,7 +81,7 @@ def _hinted(site: ResolvedCluster, pool: TpuPool, shape: Shape) -> Iterator[Prob
 
 
 def _known_zones(pool: TpuPool, shape: Shape) -> tuple[str, ...]:
-    """Return the zones that sources name for a shape, with flex-start where the pool is of that kind."""
+    """Return the zones that the catalogue lists for a shape: those with flex-start for a flex-start pool."""
     if starts_empty(pool) and shape.machine.flex_start_zones:
         return shape.machine.flex_start_zones
     return shape.zones
@@ -182,7 +182,7 @@ def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem
             slices = f"{counted(has // shape.chips, 'slice')} of {shape.topology}"
             hint = f"write a pool for each sub-block, which holds at most {slices}"
             if shape.chips > has:
-                hint = f"leave subBlock out: a slice of {shape.topology} is in several sub-blocks of a block"
+                hint = f"leave subBlock out: a slice of {shape.topology} spans several sub-blocks"
             yield site.source.problem("POOL052", (*pool.path, "provisioning", "subBlock"), message, hint)
 
 
@@ -200,7 +200,7 @@ def _machine(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
 
 
 def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iterator[Problem]:
-    """Yield the problem of a machine type that no source lists: it is misspelt, or new.
+    """Yield the problem of a machine type that the catalogue does not list: it is misspelt, or new.
 
     It is an error if a quota is computed from it (QUOTA010). Without a quota it is a warning, because the
     catalogue does not have every family. If the quotas have numbers, it is not reported.
@@ -217,7 +217,7 @@ def _unknown(site: ResolvedCluster, catalogue: Catalogue, pool: CpuPool) -> Iter
         hint = f"{meant}write nominalQuota: {{cpu: ..., memory: ...}} in each quota of the pool"
         yield site.source.problem("QUOTA010", place, message, hint)
         return
-    message = f"unknown machine type '{pool.machine_type}': no source lists it"
+    message = f"unknown machine type '{pool.machine_type}': the catalogue does not list it"
     families = ", ".join(sorted(catalogue.cpu_machines.families))
     hint = f"{meant}write a type of a known family, such as n2-standard-64: {families}"
     hint += "; another family may be correct"
