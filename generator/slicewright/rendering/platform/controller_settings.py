@@ -62,11 +62,12 @@ def nodes(site: ResolvedCluster) -> int:
 
 def jobset_configuration(gates: Mapping[str, bool]) -> str:
     """Return the Configuration of JobSet's release with feature gates, which it has no flag for."""
-    configuration = {
-        "apiVersion": f"config.{JOBSET_GROUP}/v1alpha1",
-        "kind": "Configuration",
-        "leaderElection": {"leaderElect": True},
-        "internalCertManagement": {"enable": True},
-        "featureGates": dict(sorted(gates.items())),
-    }
-    return write_document(configuration)
+    return write_document(
+        {
+            "apiVersion": f"config.{JOBSET_GROUP}/v1alpha1",
+            "kind": "Configuration",
+            "leaderElection": {"leaderElect": True},
+            "internalCertManagement": {"enable": True},
+            "featureGates": dict(sorted(gates.items())),
+        }
+    )

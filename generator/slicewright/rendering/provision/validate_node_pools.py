@@ -133,8 +133,11 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         yield site.source.problem("POOL020", ("spec",), message, hint)
     yield from _support(site)
     yield from maintenance.problems(site)
-    if "systemNodes" in site.cluster.spec.get("gke", {}):
-        yield from _system_nodes(site)
+    has_no_default_pool = site.cluster.mode == "Autopilot" or "environment" in site.cluster.spec
+    if has_no_default_pool and "systemNodes" in site.cluster.spec.get("gke", {}):
+        message, hint = "'systemNodes' has no effect: the cluster has no default pool", "leave the field out"
+        path: Path = ("spec", "gke", "systemNodes")
+        yield site.source.problem("FIELD002", path, message, hint, key=True)
     for pool, shape in site.pools:
         yield from _empty(site, pool, shape)
         yield from _versions(site, catalogue, pool, shape)
@@ -155,17 +158,6 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         yield from _names(site)
         yield from further.problems(site)
         yield from validate_environment.problems(site)
-
-
-def _system_nodes(site: ResolvedCluster) -> Iterator[Problem]:
-    """Yield a problem where the cluster has no default pool: on Autopilot, and with Terraform."""
-    who = "'environment' removes the default pool" if "environment" in site.cluster.spec else ""
-    if site.cluster.mode == "Autopilot":
-        who = "on Autopilot GKE creates the nodes"
-    if who:
-        hint = "leave the field out" if site.cluster.mode == "Autopilot" else "write a CPU pool in spec.pools"
-        path: Path = ("spec", "gke", "systemNodes")
-        yield site.source.problem("FIELD002", path, f"'systemNodes' has no effect: {who}", hint, key=True)
 
 
 def _sub_blocks(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
