@@ -35,9 +35,11 @@ _TASKS = {
         *("container", "podTemplate", "containersPerHost", "hostNetwork", "privileged", "auxiliaryJobs"),
         "pathways",
     ),
-    "Mount data and files": ("gcsFuse", "files"),
+    "Mount data and files": ("gcsFuse", "files", "sharedMemory"),
     "Wait in a queue": ("queueName", "workloadPriorityClassName"),
-    "Handle failures and limit time": ("backoffLimit", "failurePolicy", "maxExecutionTimeSeconds"),
+    "Handle failures and limit time": (
+        *("resilience", "failurePolicy", "backoffLimit", "maxExecutionTimeSeconds"),
+    ),
     "Start, change and repeat runs": ("matrix", "run", "onChange", "naming", "api"),
     "Add what no field has": ("components", "patches"),
     "Describe the cluster": (

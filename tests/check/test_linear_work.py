@@ -6,7 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.check.rules.kit import BAD, object_set
+from tests.check.rules.kit import BAD, Fixture, object_set
 
 from slicewright.check.rules.every import RULES
 from slicewright.document.read import read_documents
@@ -59,3 +59,16 @@ def test_work_of_each_rule_grows_linearly() -> None:
 
     assert len(growth) > 50
     assert {} == {ident: round(times, 1) for ident, times in growth.items() if times > 1.1 * MANY / FEW}
+
+
+@pytest.mark.ci
+def test_heads_that_list_their_ports_are_compared_with_no_others() -> None:
+    """Three times as many heads of Pathways, with one port each, take at most four times as many calls."""
+    head = read_documents(Fixture("PW147", "good_ports").text, "a.yaml")[0][0].data
+    rules = [rule for rule in RULES if rule.id == "PW147"]
+    few, many = (
+        _calls(rules, [{**head, "metadata": {"name": f"run-{number}"}} for number in range(count)])["PW147"]
+        for count in (20, 60)
+    )
+
+    assert many <= 4 * few

@@ -8,6 +8,7 @@ from tests.check.kit import BAD_CONFIG_MAP, CONFIG_MAP, run, write
 from tests.words import places
 
 from slicewright.check.io.kustomizations import last_of_chain
+from slicewright.rendering.header import live
 
 MISSING = """namePrefix: a-
 resources:
@@ -148,6 +149,16 @@ def test_folder_that_many_paths_need_is_told_once(tmp_path: Path) -> None:
     assert ["'../made' is missing, so the kustomization does not build"] == [
         one["message"] for one in found if one["id"] == "KUS001"
     ]
+
+
+@pytest.mark.tools
+@pytest.mark.parametrize("edited", ["", "namePrefix: a-\n"])
+def test_missing_file_of_render_is_written_by_render(tmp_path: Path, edited: str) -> None:
+    """The hint names the command, whether kustomize or slicewright builds the folder."""
+    write(tmp_path, {"one/kustomization.yaml": live("a", f"{edited}resources: [queues.yaml]\n")})
+    found = run(tmp_path, ".", "-o", "json").json["problems"]
+
+    assert ["run slicewright render, or restore the file from git"] == [one["hint"] for one in found]
 
 
 @pytest.mark.parametrize("said", CHAINS)

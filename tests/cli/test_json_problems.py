@@ -119,7 +119,7 @@ def test_no_repository_is_a_record_too(tmp_path: Path, command: str) -> None:
     """Outside of a repository the exit code is 2, and the hint says what to do."""
     (found,) = problems("-C", str(tmp_path), *command.split(), "--output=json", code=2)
 
-    hint = "go to the repository, name it with -C, or write an empty slicewright.yaml"
+    hint = "go to the repository, name it with -C, or create one with slicewright init"
     if command == "validate":
         hint = f"to check the manifests here: slicewright validate .; else {hint}"
     assert ("USE002", hint) == (found["id"], found["hint"])

@@ -189,7 +189,7 @@ def test_no_repository_is_a_usage_error(empty: Repo) -> None:
 
     assert done.err.endswith(
         f"Error: no slicewright.yaml in {empty.root} or above it\n"
-        "  hint: go to the repository, name it with -C, or write an empty slicewright.yaml\n"
+        "  hint: go to the repository, name it with -C, or create one with slicewright init\n"
     )
 
 

@@ -221,6 +221,8 @@ def test_examples_of_other_types_are_no_hint() -> None:
         ({"type": "string", "examples": ["a\nb"]}, [], "write a string"),
         ({"type": "array", "items": {"required": ["name"]}}, 1, "write [{name: ...}]"),
         ({"type": "string", "pattern": "^a$", "patternErrorMessage": "write a"}, [], "write a"),
+        ({"type": "string", "pattern": "^[0-9]+$"}, 30, "write it in quotes"),
+        ({"type": "string", "pattern": "^[0-9]+m$", "examples": ["3m"]}, 3, "write a string, for example 3m"),
         ({"pattern": "^a$", "description": "A letter."}, "b", "A letter."),
         ({"pattern": "^a$", "examples": ["a"]}, "b", "write a value such as a"),
         ({"minLength": 2}, "b", "write 2 or more characters"),

@@ -24,6 +24,21 @@ def test_what_is_due_is_done_in_order() -> None:
     assert (math.inf, True) == (Timers(Clock(1.0)).next, Timers(Clock(1.0)).is_empty)
 
 
+def test_actions_that_add_others_come_to_an_end() -> None:
+    """Losses at a rate that no rehearsal keeps up with do not outlast its deadline."""
+    done: list[float] = []
+    timers = Timers(Clock(1.0))
+
+    def lose() -> None:
+        done.append(timers.now())
+        timers.at(0.0, lose, is_background=True)
+
+    lose()
+    timers.do_what_is_due()
+
+    assert 2 == len(done)
+
+
 def test_actions_in_the_background_wait_while_they_are_held() -> None:
     """They come in order with the others, and those that are held do not count as left."""
     done: list[str] = []

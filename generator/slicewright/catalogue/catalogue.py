@@ -72,7 +72,7 @@ class BootDisk(Struct, frozen=True, rename="camel"):
         files = size * (1 - self.image_percent / 100) - self.image_size
         return max(0, files * (1 - self.eviction_percent / 100) - kept)
 
-    def size_for(self, storage: float) -> int:
+    def size_for(self, storage: float | Fraction) -> int:
         """Return a size that leaves enough, in tens of GB and not below the default; 0 if no size does."""
         sizes = range(self.default_size, _LARGEST_DISK, 10)
         return next((size for size in sizes if self.left(size) >= storage), 0)

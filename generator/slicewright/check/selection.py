@@ -6,7 +6,7 @@ its repository is not known. One without a path covers its own folder.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -55,9 +55,10 @@ def is_gitops_seen(resources: Iterable[Resource]) -> bool:
     return any(_is_tool(resource) or _is_marked(resource) for resource in resources)
 
 
-def syncs(tool: Resource, file: str) -> bool:
-    """Tell whether an object of a GitOps tool covers the folder of a file."""
-    return _is_below(file, _covered(tool))
+def synced(tool: Resource, objects: ObjectSet) -> Iterator[Resource]:
+    """Return the objects whose folders an object of a GitOps tool covers, wherever they are."""
+    covered = _covered(tool)
+    return (one for one in objects.widest.all if one is not tool and _is_below(one.file, covered))
 
 
 def is_application(resource: Resource) -> bool:

@@ -34,7 +34,7 @@ def repository_root(folder: Path | None = None, instead: str = "") -> Path:
     try:
         return find_root(folder or Path())
     except (NoRepositoryError, OSError) as error:  # OSError: the current folder is deleted or closed to us
-        hint = "go to the repository, name it with -C, or write an empty slicewright.yaml"
+        hint = "go to the repository, name it with -C, or create one with slicewright init"
         raise show.Refused("USE002", str(error), f"{instead}; else {hint}" if instead else hint) from None
 
 

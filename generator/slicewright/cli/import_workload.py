@@ -26,7 +26,7 @@ from slicewright.cli.streams import exact, say
 from slicewright.cluster.importing.workload import FILLED_IN, ImportedRun, imported_run
 from slicewright.document.write import write_document
 from slicewright.intent.source import SourceFile
-from slicewright.kubernetes.fields import text
+from slicewright.kubernetes.fields import at, text
 from slicewright.kubernetes.kinds import RUN_KINDS, is_namespaced
 from slicewright.kubernetes.labels import WORKLOAD
 from slicewright.kubernetes.problem import Problem, counted, errors
@@ -141,8 +141,10 @@ def _imported(
             problems += [_not_a_run(candidate)] if candidate.named else []
             continue
         runs += 1
-        run = imported_run(candidate.item, cluster, checkout.repository, classes)
-        against = run if isinstance(run, tuple) else _against_schema(run, engine)
+        mistyped = (one for one in _against_schema(candidate.item, engine) if one.id == "SCHEMA003")
+        run = tuple(mistyped) or imported_run(candidate.item, cluster, checkout.repository, classes)
+        # What the render writes has the other errors of the object.
+        against = run if isinstance(run, tuple) else _against_schema(run.rendered, engine)
         if isinstance(run, tuple) or against:
             refused = [replace(problem, file=candidate.file) for problem in against]
         elif (path := f"workloads/{run.document['metadata']['name']}.yaml") in texts:
@@ -171,11 +173,11 @@ def _imported(
     return texts, records, _report(records, runs, others), problems
 
 
-def _against_schema(run: ImportedRun, engine: Engine) -> tuple[Problem, ...]:
-    """Return the schema errors of the object that a TPUWorkload renders; the imported object has them too."""
+def _against_schema(item: Object, engine: Engine) -> tuple[Problem, ...]:
+    """Return the schema errors of an object, with their places in the messages."""
     return tuple(
         replace(problem, message=f"{problem.object} {problem.dotted()}: {problem.message}")
-        for problem in schema_errors(engine, Resource(run.rendered, ""))
+        for problem in schema_errors(engine, Resource(item, ""))
     )
 
 
@@ -229,7 +231,7 @@ def _made_by(item: Object) -> str:
 
 
 def _not_a_run(candidate: Candidate) -> Problem:
-    name = (candidate.item.get("metadata") or {}).get("name", "")
+    name = at(candidate.item, "metadata", "name") or ""
     message = f"{candidate.item.get('kind')} {name} is not imported"
     group, kind = text(candidate.item.get("apiVersion")).rpartition("/")[0], text(candidate.item.get("kind"))
     where = "put other objects that runs need into shared/"

@@ -37,7 +37,7 @@ def missing_hint(key: str, schema: Mapping[str, Any]) -> str:
 def type_hint(schema: Mapping[str, Any], types: list[str], path: Path, value: Any) -> str:
     """Return the hint for a value of the wrong type."""
     types = [name for name in types if name != "null"] or types
-    if quoted := _quote(types, value):
+    if quoted := _quote(schema, types, value):
         return quoted
     name = f"{path[-1]}: " if path and isinstance(path[-1], str) else ""
     if types == ["integer"] and "Seconds" in name and (number := _whole_seconds(value)):
@@ -136,9 +136,11 @@ def _named(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     return entry + (", ..." if len(value) > 1 else "") if len(entry) <= _SHORT_EXAMPLE else ""
 
 
-def _quote(types: list[str], value: Any) -> str:
+def _quote(schema: Mapping[str, Any], types: list[str], value: Any) -> str:
     if types == ["string"] and isinstance(value, bool | int | float):
-        return "write it in quotes"
+        matches = whole(schema["pattern"]) if "pattern" in schema else None
+        fits = matches is None or matches(json.dumps(value))
+        return "write it in quotes" if fits else ""  # 30 in quotes is not a time span either
     if types == ["boolean"] and isinstance(value, str):
         return "write true or false"
     if types == ["integer"] and isinstance(value, str) and value.isdecimal():

@@ -25,7 +25,7 @@ _METADATA = ("labels", "annotations")
 _WHOLE = frozenset({"provisioning", "components"})
 """Fields of a spec that are replaced as a whole: parts of two ways are not a way."""
 _NEED_QUEUE = frozenset({"maxExecutionTimeSeconds"})
-_NOT_HEADLESS = frozenset({"container", "gcsFuse"})
+_NOT_HEADLESS = frozenset({"container", "gcsFuse", "sharedMemory"})
 _REQUIRED: dict[Path, str] = {("spec", "container"): "image", ("spec", "pathways"): "pathwaysDir"}
 """Mappings of a TPUWorkload, and the key of each that it or a default must give."""
 

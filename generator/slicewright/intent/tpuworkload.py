@@ -68,11 +68,31 @@ class FailurePolicy(Struct, frozen=True, rename="camel"):
     @property
     def exit_codes(self) -> list[int]:
         """The exit codes that restart, in order and each once."""
-        codes: set[int] = set()
-        for entry in self.restart_on_exit_codes:
-            first, _, last = str(entry).partition("-")
-            codes |= set(range(int(first), int(last or first) + 1))
-        return sorted(codes)
+        return _codes(self.restart_on_exit_codes)
+
+
+class Resilience(Struct, frozen=True, rename="camel"):
+    """What a run survives that is not a failure of its program; `failurePolicy.maxRestarts` is for those."""
+
+    host_loss: Literal["Restart", "Count"] = "Restart"
+    repair_seconds: int = 1200
+    """How long it may take until a lost host is found and replaced."""
+    retry_exit_codes: tuple[int | str, ...] = ()
+    """Codes and ranges with which a program ends that has not begun."""
+    grace_period_seconds: int = 300
+
+    @property
+    def exit_codes(self) -> list[int]:
+        """The exit codes that are retried, in order and each once."""
+        return _codes(self.retry_exit_codes)
+
+
+def _codes(entries: tuple[int | str, ...]) -> list[int]:
+    codes: set[int] = set()
+    for entry in entries:
+        first, _, last = str(entry).partition("-")
+        codes |= set(range(int(first), int(last or first) + 1))
+    return sorted(codes)
 
 
 class Cpu(Struct, frozen=True, rename="camel"):
@@ -165,6 +185,8 @@ class Workload(Struct, frozen=True, rename="camel", kw_only=True):
     files: tuple[RunFile, ...] = ()
     backoff_limit: int | None = None
     failure_policy: FailurePolicy = FailurePolicy()
+    resilience: Resilience | None = None
+    shared_memory: str = ""
     max_execution_time_seconds: int | None = None
     auxiliary_jobs: tuple[AuxiliaryJob, ...] = ()
     pathways: Pathways | None = None
@@ -251,6 +273,7 @@ _LACKS: dict[Api, dict[str, str]] = {
         "failurePolicy.rules": AS_JOBSET,
         "failurePolicy.onHostMaintenance": AS_JOBSET,
         "failurePolicy.restartOnExitCodes": AS_JOBSET,
+        "resilience": AS_JOBSET,
     },
 }
 """By `api`."""

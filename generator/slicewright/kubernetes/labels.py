@@ -37,6 +37,9 @@ TOPOLOGY = "cloud.google.com/gke-tpu-topology"
 SLICE_TOPOLOGY = "cloud.google.com/gke-tpu-slice-topology"
 """Annotation of pods that take a part of a slice, or join several (sub-slicing and super-slicing)."""
 
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+"""Annotation of pods whose node the autoscaler must not remove, with the value `false`."""
+
 # pkg/cloudprovider/gke/labels/system_labels.go of GoogleCloudPlatform/cluster-autoscaler
 GKE = "cloud.google.com/"
 """The prefix of GKE's labels."""

@@ -37,6 +37,11 @@ def canonical(value: str | float) -> str:
     return sign + _scaled(_nanos(abs(number) * _factor(suffix)), exponents=suffix not in _DECIMAL)
 
 
+def written(value: Fraction) -> str:
+    """Return an amount as Kubernetes writes it, with a decimal suffix."""
+    return _scaled(_nanos(value), exponents=False)
+
+
 def whole(value: str | float) -> int:
     """Return a quantity of what comes in whole numbers, such as chips, rounded up. Raises ValueError."""
     return ceil(_number(str(value)))

@@ -65,9 +65,10 @@ class Timers:
         heapq.heappush(heap, (moment, next(self._number), action))
 
     def do_what_is_due(self) -> None:
-        """Do all actions whose moment has come, the earliest first."""
-        while (heap := self._first()) and heap[0][0] <= self._clock.now():
-            heapq.heappop(heap)[2]()
+        """Do the actions whose moment has come, the earliest first, and at the next call what they add."""
+        for _ in range(len(self._entries) + len(self._background)):
+            if (heap := self._first()) and heap[0][0] <= self._clock.now():
+                heapq.heappop(heap)[2]()
 
     def _first(self) -> list[tuple[float, int, Callable[[], None]]]:
         """Return the heap that has the next action; an empty one if none is left."""

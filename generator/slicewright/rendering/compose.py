@@ -15,6 +15,7 @@ from slicewright.document import json_patch
 from slicewright.kubernetes.merge import copied
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.regular_expression import whole
+from slicewright.rendering.header import hint_of_missing
 from slicewright.rendering.kustomization import (
     OF_KUSTOMIZE,
     Kustomization,
@@ -199,7 +200,8 @@ def _load(target: str, kustomization: Kustomization, tree: _Tree, above: tuple[s
     if documents is None:
         if target.endswith(_FILE_SUFFIXES):
             message = f"file {target} is missing"
-            raise Stopped(Problem("KUS001", message, "check the path", file=kustomization.file))
+            hint = hint_of_missing(tree.read_text(kustomization.file) or "", "check the path")
+            raise Stopped(Problem("KUS001", message, hint, file=kustomization.file))
         return _step("Kustomization", target, [], tree, above)
     refuse_above(kustomization.folder, target, kustomization.file)
     return [_item(document, target) for document in documents]

@@ -40,6 +40,11 @@ def is_ours(text: str) -> bool:
     return first.rstrip("\r") == GENERATED
 
 
+def hint_of_missing(kustomization: str, otherwise: str) -> str:
+    """Return what to do about a missing file that a kustomization, given as text, names."""
+    return "run slicewright render, or restore the file from git" if is_ours(kustomization) else otherwise
+
+
 def live(inputs: str, body: str) -> str:
     """Return a generated file that every render writes again."""
     return f"{GENERATED}\n# inputs: {inputs}\n{body}"

@@ -1,11 +1,12 @@
 """Rules never fail on data that nobody has checked."""
 
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.check.rules.kit import FIXTURES, run, site_of
+from tests.check.rules.kit import ALL, FIXTURES, objects_of, run, site_of
 from tests.properties import share
 
 from slicewright.check.rules.every import RULES
@@ -15,7 +16,7 @@ from slicewright.kubernetes.kinds import GROUP_OF
 from slicewright.objects import ObjectSet, Resource
 from slicewright.rendering.io.package_data import catalogue
 
-_TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FIXTURES.glob("*/bad.yaml"))]
+_TEXTS = [path.read_text(encoding="utf-8") for path in sorted(FIXTURES.glob("*/bad*.yaml"))]
 _OBJECTS = [document.data for text in _TEXTS for document in read_documents(text, "f.yaml")[0]]
 _WORDS = st.sampled_from(
     ["", "a", "metadata", "spec", "1", "-1", "4x4", "true", "google.com/tpu", "a/b", "Infinity", "1e99", "*"]
@@ -68,7 +69,7 @@ def _broken(draw: st.DrawFn) -> dict[str, Any]:
     return dict(data)
 
 
-_WRONG = (True, None, -1, 1e28, "1e99", [True], [[True]], {"a": True})
+_WRONG = (True, None, -1, 2**40, 1e28, "1e99", "1e-99", [True], [[True]], {"a": True})
 
 
 @pytest.mark.ci
@@ -91,6 +92,24 @@ def test_no_rule_fails_on_one_wrong_value_anywhere() -> None:
                 run(ObjectSet([item], catalogue(), site))
             except Exception as error:  # noqa: BLE001 - whatever a rule raises
                 pytest.fail(f"{item.kind} with {wrong!r} at {path}: {error!r}")
+
+
+_AMOUNT = re.compile(
+    r"""((?:cpu|memory|storage|/tpu|nominalQuota|\w+ingLimit)["']?: *)["']?[0-9]\w*["']?(?=[\s,}])"""
+)
+
+
+@pytest.mark.ci
+@pytest.mark.slow
+@pytest.mark.untraced
+@pytest.mark.parametrize("amount", ["1e999", "1e-999"])
+def test_no_rule_fails_on_amounts_of_any_size(amount: str) -> None:
+    """All amounts of a fixture at once are as large, or as small, as a quantity can be written."""
+    for fixture in ALL:
+        try:
+            run(objects_of(_AMOUNT.sub(rf'\1"{amount}"', fixture.text)))
+        except (OverflowError, TypeError, ValueError, ZeroDivisionError) as error:
+            pytest.fail(f"{fixture}: {error!r}")
 
 
 @pytest.mark.slow

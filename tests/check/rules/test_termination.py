@@ -53,3 +53,9 @@ def test_a_note_says_what_bash_does(script: str) -> None:
     found = [problem.id for problem in run(object_set(job(script))) if problem.id == "TPU179"]
 
     assert found == ([] if process == str(shell.pid) else ["TPU179"])
+
+
+@pytest.mark.parametrize("script", ["$(" * 300_000, ">" * 300_000 + "'"])
+def test_long_scripts_are_read_once(script: str) -> None:
+    """A line of 300,000 signs that begin something is read in the time of any other."""
+    assert [] == [problem.id for problem in run(object_set(job(script))) if problem.id == "TPU179"]

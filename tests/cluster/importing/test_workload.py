@@ -258,6 +258,36 @@ def test_pathways_job_is_imported_back() -> None:
     )
 
 
+@pytest.mark.parametrize("slices", [1, 2])
+def test_run_that_survives_lost_hosts_is_imported_back(slices: int) -> None:
+    """A Job that counts the failures of each host has no other limit, rather than the default of 6 pods."""
+    program = {"image": "python:3.12", "command": ["python", "a.py"]}
+    spec = {"tpu": "v6e-16", "slices": slices, "resilience": {}, "sharedMemory": "16Gi", "container": program}
+    check_round_trip(workload(spec))
+
+    item = rendered(workload(spec))
+    found = imported_run(item, "c1", repository())
+
+    assert isinstance(found, ImportedRun), found
+    assert found.document["spec"]["backoffLimit"] == 2**31 - 1
+
+
+@pytest.mark.parametrize(("field", "value"), [("parallelism", 0), ("containers", [])])
+def test_workers_without_hosts_or_containers_are_read(field: str, value: object) -> None:
+    """Patches write what no field can; the command then refuses what no API server takes."""
+    document = workload({"tpu": "v6e-16", "slices": 2, "pathways": {**PATHWAYS, "elasticSlices": 1}})
+    document["spec"]["container"] = {"image": "python:3.12"}
+    item = rendered(document)
+    worker = next(job for job in item["spec"]["replicatedJobs"] if job["name"] == "worker")["template"][
+        "spec"
+    ]
+    pods = worker["template"]["spec"]
+    pods["initContainers"] = pods["containers"] if field == "containers" else []
+    (worker if field in worker else pods)[field] = value
+
+    assert isinstance(imported_run(item, "c1", repository()), ImportedRun)
+
+
 def test_pathways_job_of_a_script_is_imported_by_its_fields() -> None:
     """Fields of workers and head become fields; what the controller sets or drops anyway is left out."""
     head = {
@@ -670,6 +700,11 @@ def test_a_name_that_another_file_has_is_refused(repo: Repo) -> None:
         ("replicas: 1", "replicas: true", "SCHEMA003"),
         ("command: [bash, -c, python train.py]", "command: python", "SCHEMA003"),
         ("restartPolicy: Never", "restartPolicies: Never", "SCHEMA004"),
+        (
+            "      spec:\n        parallelism",
+            "      metadata: true\n      spec:\n        parallelism",
+            "SCHEMA003",
+        ),
     ],
 )
 def test_what_the_next_render_refuses_is_not_imported(repo: Repo, old: str, new: str, expected: str) -> None:

@@ -222,6 +222,10 @@ def test_run_that_kueue_tries_later() -> None:
     assert "Pending, RequeueBackoff: Kueue tries it again at T9" == found.summary
     assert "PodsReadyTimeout: exceeded the PodsReady timeout" == found.causes[0].said
 
+    state = {"requeueState": {"count": 2}}  # the time has come
+    found = run(jobset(), workload(conditions=told, status=state), *queue())
+    assert "RequeueBackoff" not in found.summary
+
 
 def test_table_shows_kueue_s_words_where_nothing_else_says_why() -> None:
     """Quota is free, and Kueue says what it waits for."""

@@ -170,3 +170,32 @@ def test_component_names_the_field_that_selects_it() -> None:
         "host-maintenance": "spec.failurePolicy.onHostMaintenance",
         "gcs-fuse": "spec.gcsFuse",
     }
+
+
+def test_what_a_run_survives_is_said() -> None:
+    """A lost host, exit codes and retries have their reasons; so have the time and the memory of the pods."""
+    resilient = "resilience: {retryExitCodes: [75, 80-82]}\nsharedMemory: 16Gi\n" + PROGRAM
+
+    one, several = (facts(f"tpu: v5litepod-16\nslices: {slices}\n" + resilient) for slices in (1, 2))
+
+    assert one["exit code 75, 80-82"][0] == one["lost host"][0] == "restarts the run, not counted"
+    assert one["maxRestarts"] == ("0", "failurePolicy.maxRestarts: failures of the program")
+    assert one["terminationGracePeriodSeconds"][0] == "300 s"
+    assert one["/dev/shm"][0] == "16Gi"  # noqa: S108
+    assert (one["backoffLimitPerIndex"][0], several["backoffLimitPerIndex"][0]) == ("0", "7")
+    assert "backoffLimit" not in one
+
+
+def test_what_a_job_and_pathways_survive_is_said() -> None:
+    """A Job replaces pods, and Pathways its workers; `hostLoss: Count` says that all failures count."""
+    job = facts("tpu: v5litepod-16\napi: Job\nresilience: {}\n" + PROGRAM)
+    counted = facts("tpu: v5litepod-16\nresilience: {hostLoss: Count}\n" + PROGRAM)
+    pathways = facts("tpu: v5litepod-16\nresilience: {}\npathways: {pathwaysDir: 'gs://b/p'}\n" + PROGRAM)
+
+    assert (job["lost host"][0], "maxRestarts" in job) == ("its pod is replaced, not counted", False)
+    assert (counted["lost host"][0], counted["backoffLimit"][0]) == ("counts as a failure", "0")
+    assert [pathways[f"lost {part}"][0] for part in ("worker", "head")] == [
+        "its pod is replaced",
+        "restarts the run, not counted",
+    ]
+    assert pathways["head's backoffLimit"][0] == "7"

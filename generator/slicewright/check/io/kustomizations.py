@@ -24,6 +24,7 @@ from slicewright.kubernetes.fields import mapping
 from slicewright.kubernetes.problem import Problem, Severity, errors
 from slicewright.programs.find import find, run
 from slicewright.rendering.compose import MAX_FOLDERS, too_many
+from slicewright.rendering.header import hint_of_missing
 from slicewright.rendering.kustomization import FILE_NAME, is_remote
 
 FILE_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
@@ -373,7 +374,8 @@ def _missing(folder: str, kustomizations: Kustomizations) -> Iterator[Problem]:
             message = f"folder '{name}' has no kustomization.yaml, so the kustomization does not build"
         else:
             continue
-        hint = "check the path, or create the file before the check"
+        text = Path(file).read_text(encoding="utf-8")
+        hint = hint_of_missing(text, "check the path, or create the file before the check")
         severity: Severity = "note" if is_unfinished(entry) else "error"
         yield _placed(Problem("KUS001", message, hint, severity, file), kustomizations, entry)
 

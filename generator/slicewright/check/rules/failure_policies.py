@@ -131,7 +131,7 @@ def _impossible(resource: Resource, _objects: ObjectSet) -> Findings:
     for applied in _applied(resource):
         named = [reason for _, reason in words(applied.data.get("onJobFailureReasons")) if reason in _CAUSES]
         targets = sequence(applied.data.get("targetReplicatedJobs"))  # JS111 reports unknown ones
-        if resource.pods and named and not applied.cases and known.issuperset(targets):
+        if resource.pods and named and not applied.cases and known.issuperset(map(str, targets)):
             lacking = joined([_CAUSES[reason] for reason in named], "or")
             message = f"the rule never applies: no Job that it is for has {lacking}"
             hint = f"write {lacking} in the Job, or remove the rule"

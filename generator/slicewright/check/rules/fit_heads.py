@@ -13,7 +13,7 @@ from slicewright.check.rules.kueue_queues import quotas
 from slicewright.check.rules.pathways_servers import host_ports
 from slicewright.check.rules.tpu_shape import exclusive, is_pathways
 from slicewright.kubernetes.kinds import QUEUED_KINDS, RUN_KINDS
-from slicewright.kubernetes.labels import HOSTNAME, NODE_POOL, QUEUE, TPU
+from slicewright.kubernetes.labels import HOSTNAME, NODE_POOL, QUEUE, SAFE_TO_EVICT, TPU
 from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.problem import counted
 from slicewright.kueue import assignment, quota_workload
@@ -22,7 +22,6 @@ from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, ru
 from slicewright.rendering.plan.resolved_cluster import size_range
 from slicewright.rendering.platform.flavor import CpuCapacity, capacities
 
-_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _FULL = Fraction(85, 100)
 """No profile of GKE's autoscaler removes a node if this part of it is used; the default limit is half."""
 _DEFAULT_NODE = (2, 4096)
@@ -101,7 +100,7 @@ def _evicted(resource: Resource, objects: ObjectSet) -> Findings:
         pool = pools.get(pods.selector.get(NODE_POOL, ""))
         annotations = resource.annotations if is_operator else pods.annotations
         is_needed = is_operator or is_pathways(resource) or pods.job.get("backoffLimit") == 0
-        if pool is None or not is_needed or pod_set.count != 1 or annotations.get(_SAFE_TO_EVICT) == "false":
+        if pool is None or not is_needed or pod_set.count != 1 or annotations.get(SAFE_TO_EVICT) == "false":
             continue
         own = nodes.of_one_pod(pod_set).items()
         used = {name: value / _FULL for name, value in own if name != nodes.STORAGE}

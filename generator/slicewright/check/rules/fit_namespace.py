@@ -16,7 +16,7 @@ from slicewright.kubernetes.kinds import QUEUED_KINDS
 from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.kubernetes.quantity import canonical
+from slicewright.kubernetes.quantity import written
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.kueue import quota_workload
 from slicewright.kueue.quota import PodSet, add
@@ -82,17 +82,19 @@ def _takes(name: str, resource: Resource, objects: ObjectSet) -> bool:
     return not has_chips or any({name, TPU} <= {*covered} for covered, _ in ask.queue.groups)
 
 
+def _scopes(quota: Resource) -> list[dict[str, Any]]:
+    """Return the scopes of a ResourceQuota, all in the form of a scopeSelector."""
+    named = [{"scopeName": name, "operator": "Exists"} for _, name in words(at(quota.data, "spec", "scopes"))]
+    return named + [one for _, one in entries(at(quota.data, "spec", "scopeSelector", "matchExpressions"))]
+
+
 def _counted(quota: Resource, pods: Pods, resource: Resource, objects: ObjectSet) -> bool:
     """Tell whether a ResourceQuota counts some pods (podMatchesScopeFunc)."""
-    scopes = [
-        {"scopeName": name, "operator": "Exists"} for _, name in words(at(quota.data, "spec", "scopes"))
-    ]
-    scopes += [entry for _, entry in entries(at(quota.data, "spec", "scopeSelector", "matchExpressions"))]
     ends = pods.spec.get("activeDeadlineSeconds") is not None
     defaults = quota_workload.defaults_of(resource, objects)
     of_pod = {*quota_workload.usage(pods, defaults), *quota_workload.limits(pods, defaults)}
     is_best_effort = of_pod.isdisjoint(_DEMANDED)
-    for scope in scopes:
+    for scope in _scopes(quota):
         name = text(scope.get("scopeName"))
         own = {"Terminating": ends, "BestEffort": is_best_effort}
         own |= {f"Not{scope_name}": not value for scope_name, value in own.items()}
@@ -125,8 +127,7 @@ def _critical(resource: Resource, objects: ObjectSet) -> Findings:
     for path, name, pods in named:
         quotas = _of_namespace("ResourceQuota", resource, objects)
         if name in BUILT_IN_PRIORITIES and not any(
-            "PriorityClass"
-            in repr(at(quota.data, "spec", "scopeSelector") or at(quota.data, "spec", "scopes"))
+            any(scope.get("scopeName") == "PriorityClass" for scope in _scopes(quota))
             and _counted(quota, pods, resource, objects)
             for quota in quotas
         ):
@@ -217,8 +218,7 @@ def _holder(quota: Resource, objects: ObjectSet) -> str:
 
 def _entry(key: str, value: Fraction) -> str:
     """Return an amount as a manifest has it."""
-    number = canonical(str(value.numerator)) if value.denominator == 1 else canonical(f"{value * 1000}m")
-    return f'{key}: "{number}"'
+    return f'{key}: "{written(value)}"'
 
 
 def _plain(key: str) -> str:
@@ -242,7 +242,7 @@ def used(
         if pod_set.name in earlier:
             continue
         pods = None if resource.kind == "PathwaysJob" else templates.get(pod_set.name)
-        if quota and _has_scopes(quota) and not (pods and _counted(quota, pods, resource, objects)):
+        if quota and _scopes(quota) and not (pods and _counted(quota, pods, resource, objects)):
             continue
         for name, value in _counts(pod_set, pods, defaults).items():
             add(totals, {name: value})
@@ -275,10 +275,6 @@ def finished_before(resource: Resource) -> set[str]:
     jobs = entries(at(resource.data, "spec", "replicatedJobs"))
     needs = (need for _, job in jobs for _, need in entries(job.get("dependsOn")))
     return {text(need.get("name")) for need in needs if need.get("status") == "Complete"}
-
-
-def _has_scopes(quota: Resource) -> bool:
-    return bool(at(quota.data, "spec", "scopes") or at(quota.data, "spec", "scopeSelector"))
 
 
 def _demanded(

@@ -114,7 +114,7 @@ def _larger(node: _Node, name: str, request: Fraction, objects: ObjectSet) -> tu
 
 def _disk(objects: ObjectSet, storage: Fraction) -> str:
     """Return the configuration of nodes with a boot disk for pods; nothing if none is large enough."""
-    size = objects.catalogue.cpu_machines.kept.disk.size_for(float(storage / 2**30))
+    size = objects.catalogue.cpu_machines.kept.disk.size_for(storage / 2**30)
     return f"nodeConfig: {{disk: {{sizeGB: {size}}}}}" if size else ""
 
 

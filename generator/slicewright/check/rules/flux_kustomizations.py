@@ -6,7 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from slicewright.check.selection import is_flux_kustomization, syncs, tools_of
+from slicewright.check.selection import is_flux_kustomization, synced, tools_of
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, text
 from slicewright.kubernetes.kinds import GROUP_OF, RUN_KINDS, is_namespaced
@@ -27,6 +27,7 @@ _UNREADABLE = re.compile(r"[+?\[@*!]")
 _HASHED = re.compile(r".*-[0-9a-f]{5,}")
 _DEFAULT = re.compile(r":?[-=]|:[+?]")
 """Operators that give a value without the variable: Flux also uses the word of `:?` and `:+` as a default."""
+_ASSIGNED = re.compile(r"(?m)(?:^|[\s;])(\w+)(?=\+?=|\s+in\s)", re.ASCII)
 _OF_PODS = re.compile(
     r"(TPU|MEGASCALE|JOB_COMPLETION|JOBSET|KUBERNETES|JAX|PATHWAYS)_\w+|HOSTNAME|HOME|PWD|[0-9]+"
 )
@@ -100,6 +101,7 @@ def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
 def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]]:
     """Return expressions by what Flux does: `unread`, `lost` (no value), `replaced` (of pods), `known`."""
     found: dict[str, dict[str, None]] = {key: {} for key in ("unread", "lost", "replaced", "known")}
+    of_shell = {*own, *_ASSIGNED.findall(value)}
     for inner in _EXPRESSION.findall(value):
         variable = _VARIABLE.fullmatch(inner)
         if variable is None or _UNREADABLE.match(variable[2]):
@@ -110,7 +112,7 @@ def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]
             found["known"][inner] = None
         elif known.is_whole and not _DEFAULT.match(rest):
             found["lost"][name if not rest else inner] = None
-        elif _is_of_pods(name, own) or re.search(rf"(?m)(^|[\s;]){name}(\+?=|\s+in\s)", value):
+        elif _is_of_pods(name, of_shell):
             found["replaced"][inner] = None
     return {key: list(inners) for key, inners in found.items()}
 
@@ -147,9 +149,8 @@ def is_forced(resource: Resource, objects: ObjectSet) -> bool:
 def _force(resource: Resource, objects: ObjectSet) -> Findings:
     again = "deletes the run and starts it again"
     if is_flux_kustomization(resource) and at(resource.data, "spec", "force") is True:
-        runs = (one for one in objects.widest.all if one.kind in RUN_KINDS and one.is_known)
+        runs = (one for one in synced(resource, objects) if one.kind in RUN_KINDS and one.is_known)
         left = (run for run in runs if not changes_name(run) and not is_written_once(run))
-        left = (run for run in left if syncs(resource, run.file))
         for run in islice(left, 1):
             yield Finding(("spec", "force"), f"with force, a change of '{run.subject}' {again}")
     if resource.kind in RUN_KINDS:
@@ -167,8 +168,7 @@ def _health(resource: Resource, objects: ObjectSet) -> Findings:
     spec = mapping(resource.data.get("spec"))
     if not is_flux_kustomization(resource) or spec.get("wait") is True:
         return
-    is_seen = any(syncs(resource, one.file) for one in objects.widest.all if one is not resource)
-    if is_seen:
+    if any(True for _ in synced(resource, objects)):
         for index, entry in entries(spec.get("healthChecks")):
             kind, name, place = (
                 text(entry.get("kind")),

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -86,11 +87,16 @@ def _prefix(resource: Resource, objects: ObjectSet) -> Findings:
         return
     if not base:
         contents = built(resource, objects)
-    named = {id(part): names_of(part, objects) - {part.name} or {part.name} for part in contents}
-    found = []
+    named: dict[str, list[Resource]] = defaultdict(list)
     for part in contents:
-        others = {name: other for other in contents if other is not part for name in named[id(other)]}
-        found += [(part, path, others[name], name) for path, name in _references(part, others)]
+        for name in names_of(part, objects) - {part.name} or {part.name}:
+            named[name].append(part)
+    found = [
+        (part, path, others[-1], name)
+        for part in contents
+        for path, name in _references(part, named)
+        if (others := [other for other in named[name] if other is not part])
+    ]
     hint = name_references(((part, path, other) for part, path, other, _ in found), objects)
     if base:
         hint = f"write {keys[0]} in the kustomization of the path, and nameReference for custom kinds"

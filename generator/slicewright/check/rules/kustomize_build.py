@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from slicewright.check.selection import is_application, is_flux_kustomization, syncs
+from slicewright.check.selection import is_application, is_flux_kustomization, synced
 from slicewright.document.document import values_in
 from slicewright.document.read import read_manifests
 from slicewright.kubernetes.fields import at, entries, mapping, text, texts, words
@@ -111,8 +111,7 @@ def layer(resource: Resource, objects: ObjectSet) -> tuple[Path, dict[str, Any],
     fields = mapping(at(resource.data, *path))
     if not path or fields.keys().isdisjoint(("images", "namePrefix", "nameSuffix", "patches")):
         return path, fields, composed(resource, objects)
-    every = (one for one in objects.widest.all if one.kind not in _NOT_BUILT)
-    return path, fields, [one for one in every if syncs(resource, one.file)]
+    return path, fields, [one for one in synced(resource, objects) if one.kind not in _NOT_BUILT]
 
 
 def has_configurations(objects: ObjectSet) -> bool:

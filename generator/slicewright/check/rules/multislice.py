@@ -108,7 +108,7 @@ def _slices(resource: Resource, pods: Pods) -> int:
 
 @rule("TPU169", _KINDS)
 def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
-    seen: dict[int, str] = {}
+    seen: list[tuple[str, Sequence[int]]] = []
     total = sum(pods.replicas for pods in resource.pods if pods.asks_for_tpu)
     for pods, own in _of_slices(resource, objects):
         path, literal, numbers = own.of(_SLICE_ID)
@@ -116,10 +116,12 @@ def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
         if not numbers or limit == 1:
             continue
         most = limit if is_written or limit else total
-        value = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
+        value = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
         hint = _hint(resource, "job-index")
         each = "write another number for each slice, from 0" if is_written else hint
-        others = [seen[one] for one in numbers if seen.setdefault(one, pods.name) != pods.name]
+        near = (name for name, some in seen if some[0] <= numbers[-1] and numbers[0] <= some[-1])
+        others = [name for name in near if name != pods.name]
+        seen.append((pods.name, numbers))
         if is_written and pods.replicas > 1:
             yield Finding(path, f"all {pods.replicas} slices have {_SLICE_ID} {value}", hint)
         elif most is not None and numbers[-1] >= most:

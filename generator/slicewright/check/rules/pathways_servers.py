@@ -117,13 +117,19 @@ def _heads(objects: ObjectSet) -> list[_Head]:
     return [head for head in heads if head.served]
 
 
+@once
+def _unlisted(objects: ObjectSet) -> list[_Head]:
+    """Return the heads with a port that the scheduler does not know."""
+    return [head for head in _heads(objects) if head.served - head.declared]
+
+
 @rule("PW147", RUN_KINDS - {"PathwaysJob"}, "warning")
 def shared_host(resource: Resource, objects: ObjectSet) -> Findings:
     """Find servers that the scheduler may put on one node, where they open the same port."""
     heads = _heads(objects)
     for head in heads:
         if head.resource is resource:
-            for other in heads:
+            for other in heads if head.served - head.declared else _unlisted(objects):
                 ports = head.shared(other) if head is not other or head.pods.count > 1 else set()
                 if ports:
                     whose = "of the run" if other.resource is resource else f"of {other.resource.subject}"

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from math import ceil
 
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules.fit import LABEL, Asked, asked
@@ -29,7 +28,8 @@ _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
 """Prefixes of both annotations; the second one is deprecated."""
-_RUNS = POD_KINDS - {"PodTemplate"}
+POD_MAKERS = POD_KINDS - {"PodTemplate"}
+"""Kinds of which pods are made: those of a PodTemplate are only described."""
 
 
 @rule(
@@ -47,7 +47,7 @@ def one_node_pool(resource: Resource, objects: ObjectSet) -> Findings:
     choices = [choice.flavors for choice in ask.choices if TPU in choice.requests]
     requested = [name for flavors in choices for name in flavors if name in queued]
     chips = _chips(ask, objects)
-    slices = sum(ceil(chips[row] / row.chips) for row in chips if _is_node_pool(row, objects))
+    slices = sum(-(-chips[row] // row.chips) for row in chips if _is_node_pool(row, objects))
     if requested and slices > 1:
         is_certain = any(queued.issuperset(flavors) for flavors in choices if flavors)
         message = f"the run needs {counted(slices, 'slice')} of flavor '{requested[0]}', but GKE provisions "
@@ -145,7 +145,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*path, "count"), message, hint, fix)
 
 
-@rule("KQ170", _RUNS, "warning")
+@rule("KQ170", POD_MAKERS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods for the nodes of a request that do not consume it, or consume one that does not exist."""
     requests = _beside(_REQUEST, resource, objects)
@@ -196,7 +196,7 @@ def _is_consumed(request: Resource, objects: ObjectSet) -> bool:
 def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
     """Tell whether pods of a run in the namespace of another object consume a request."""
     is_near = (resource.namespace or "default") == (beside.namespace or "default")
-    return is_near and any(_consumed(pods) == name for pods in resource.pods)
+    return is_near and resource.kind in POD_MAKERS and any(_consumed(pods) == name for pods in resource.pods)
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:

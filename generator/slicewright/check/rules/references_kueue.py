@@ -25,13 +25,15 @@ from slicewright.kubernetes.labels import (
     TOPOLOGY,
     meant_key,
 )
-from slicewright.kubernetes.problem import did_you_mean
+from slicewright.kubernetes.problem import did_you_mean, first_of
 from slicewright.kubernetes.scheduler import requirement
 from slicewright.kueue import quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _OURS = frozenset({ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT, NODE_POOL})
 _STOPS = ("Hold", "HoldAndDrain")
+_MOST = 3
+"""How many runs a message names."""
 _DEFAULT = "default"
 """The LocalQueue and ClusterQueue that OpenShift AI makes; jobs without a queue get the LocalQueue."""
 _NOT_MANAGED = frozenset({"kube-system", KUEUE_NAMESPACE})
@@ -225,7 +227,7 @@ def held(resource: Resource, objects: ObjectSet) -> Findings:
     ]
     if waiting:
         ends = ", and evicts those that run" if policy == "HoldAndDrain" else ""
-        message = f"stopPolicy {policy} admits no run of this queue{ends}: {joined(waiting)}"
+        message = f"stopPolicy {policy} admits no run of this queue{ends}: {first_of(waiting, _MOST)}"
         yield Finding(("spec", "stopPolicy"), message)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from slicewright.check.rules.dns import is_subdomain
-from slicewright.check.selection import syncs
+from slicewright.check.selection import is_flux_kustomization, tools_of
 from slicewright.document import edit as edits
 from slicewright.kubernetes.fields import at, entries, mapping, sequence, text
 from slicewright.kubernetes.kinds import POD_KINDS, RBAC_GROUP
@@ -189,10 +189,8 @@ def _gets_namespace(resource: Resource, name: str, objects: ObjectSet) -> bool:
 
     It does so with `default`, too. Flux builds the folders of its Kustomizations that have a targetNamespace.
     """
-    of_flux = objects.widest.of_kind("Kustomization")
-    is_built = resource.source is None or any(
-        at(one.data, "spec", "targetNamespace") and syncs(one, resource.file) for one in of_flux
-    )
+    tools = filter(is_flux_kustomization, tools_of(resource, objects))
+    is_built = resource.source is None or any(at(tool.data, "spec", "targetNamespace") for tool in tools)
     if objects.is_cluster or not is_built:
         return False
     accounts = objects.of_kind("ServiceAccount")

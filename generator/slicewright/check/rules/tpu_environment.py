@@ -116,10 +116,10 @@ def _on_cpu(resource: Resource, objects: ObjectSet) -> Findings:
 
 _SHELL = re.compile(r"(?:.*/)?(?:bash|sh|dash|ash)")
 _READS_SCRIPT = re.compile(r"-[a-z]*c")
-_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[$<>]\([^)]*\)""")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*"|[$<>]\(+[^()]*\)""")
 _HANDLED = re.compile(r"\b(?:exec|trap|tini|dumb-init)\b")
 _OWN = "cd|done|echo|esac|exit|export|false|fi|printf|return|set|true|unset|wait"
-_CHILD = re.compile(rf"""[^"'`]*[<>|&][^"'`]*|\s*(?:[(:\[}}]|(?:{_OWN})\b)[^"'`]*""")
+_CHILD = re.compile(rf"""[^"'`<>|&]*[<>|&][^"'`]*|\s*(?:[(:\[}}]|(?:{_OWN})\b)[^"'`]*""")
 """A command for which bash stays as its parent: with a pipe or a redirection, or a builtin."""
 _GRACE = 30
 """The default seconds between SIGTERM and SIGKILL."""

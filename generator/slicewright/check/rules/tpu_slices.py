@@ -1,6 +1,7 @@
 """Rules of several hosts and several slices: multislice, placement, topologies, names of the workers."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
@@ -250,19 +251,29 @@ def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
 def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = tpu_shape.shape(pods, objects)
-        limit = number(pods.job.get("backoffLimit"), 6)
+        field = "backoffLimitPerIndex" if "backoffLimitPerIndex" in pods.job else "backoffLimit"
+        limit = number(pods.job.get(field), 6)
         if row is None or not row.multi_host or tpu_shape.is_pathways(resource) or limit == 0:
             continue
         if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
             continue  # JobSet restarts the containers of all pods together
+        if field == "backoffLimitPerIndex" and _notices_lost_hosts(pods):
+            continue  # every host starts again on its own, until one is known to be lost
         part = "the Job replaces only its pod"
         if pods.spec.get("restartPolicy", "OnFailure") == "OnFailure":
             part = "the node restarts only its container"
         message = f"if one of {row.hosts} hosts fails, {part}, up to {limit} times, and the others hang"
-        path = (*pods.job_path, "backoffLimit") if "backoffLimit" in pods.job else pods.job_path
+        path = (*pods.job_path, field) if field in pods.job else pods.job_path
         # Without restarts of the JobSet, this ends the run at its first failure.
-        fix = edits.write(resource.data, {(*pods.job_path, "backoffLimit"): 0}, safe=False)
+        fix = edits.write(resource.data, {(*pods.job_path, field): 0}, safe=False)
         yield Finding(path, message, fix=fix)
+
+
+def _notices_lost_hosts(pods: Pods) -> bool:
+    """Tell whether a Job does not count the pods of lost hosts, or fails because of them."""
+    rules = entries(at(pods.job, "podFailurePolicy", "rules"))
+    conditions = chain.from_iterable(entries(entry.get("onPodConditions")) for _, entry in rules)
+    return any(condition.get("type") == "DisruptionTarget" for _, condition in conditions)
 
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:

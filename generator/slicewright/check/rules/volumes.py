@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_requests import is_behind_request
+from slicewright.check.rules.provisioning_requests import POD_MAKERS, is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
-from slicewright.kubernetes.kinds import POD_KINDS
 from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
@@ -31,6 +30,13 @@ class _Mount(Struct, frozen=True):
     spec: dict[str, Any]
     """The spec of its claim."""
     path: Path
+    holder: str = ""
+    """The namespace of the claim, or the run that makes it."""
+
+    @property
+    def volume(self) -> tuple[str, str]:
+        """What is the same for all mounts of one volume."""
+        return self.subject, self.holder
 
 
 def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mount]:
@@ -51,7 +57,8 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
         )
         for other in others[:1]:
             subject = f"claim '{claim}' of {other.file}"
-            yield _Mount(name, subject, mapping(other.data.get("spec")), (*path, "persistentVolumeClaim"))
+            spec, path = mapping(other.data.get("spec")), (*path, "persistentVolumeClaim")
+            yield _Mount(name, subject, spec, path, other.namespace)
     for at_policy, policy in entries(at(resource.data, "spec", "volumeClaimPolicies")):
         for at_template, template in entries(policy.get("templates")):
             path = ("spec", "volumeClaimPolicies", at_policy, "templates", at_template, "spec")
@@ -59,7 +66,7 @@ def _mounts(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[_Mou
             mounts = (entries(container.get("volumeMounts")) for _, container in pods.containers)
             if any(mount.get("name") == name for of_one in mounts for _, mount in of_one):
                 subject = f"the one claim of template '{name}'"
-                yield _Mount(name, subject, mapping(template.get("spec")), path)
+                yield _Mount(name, subject, mapping(template.get("spec")), path, resource.subject)
 
 
 def _hosts(resource: Resource, pods: Pods, objects: ObjectSet) -> int:
@@ -76,7 +83,7 @@ def _modes(spec: dict[str, Any]) -> frozenset[str]:
     return frozenset(mode for _, mode in words(spec.get("accessModes")))
 
 
-@rule("REF166", POD_KINDS)
+@rule("REF166", POD_MAKERS)
 def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
     """Find claims of one node, or of one pod, that pods on several hosts mount."""
     hosts: dict[str, int] = {}
@@ -89,7 +96,7 @@ def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
             hosts[mount.subject] = number
             if not _modes(mount.spec) or _modes(mount.spec) - _OF_ONE_NODE:
                 continue
-            other = _first_users(objects).get(mount.subject, resource)
+            other = _first_users(objects).get(mount.volume, resource)
             if other is not resource and number and (objects.is_cluster or other.file == resource.file):
                 message = (
                     f"{other.subject} mounts {mount.subject} too, on another node: only one of the runs "
@@ -108,14 +115,14 @@ def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
 
 
 @once
-def _first_users(objects: ObjectSet) -> dict[str, Resource]:
+def _first_users(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
     """Return the first run that mounts each claim on whole nodes, by the claim's name in messages."""
-    users: dict[str, Resource] = {}
+    users: dict[tuple[str, str], Resource] = {}
     for resource in objects.all:
         for pods in resource.pods:
-            if resource.kind in POD_KINDS and _hosts(resource, pods, objects):
+            if resource.kind in POD_MAKERS and _hosts(resource, pods, objects):
                 for mount in _mounts(resource, pods, objects):
-                    users.setdefault(mount.subject, resource)
+                    users.setdefault(mount.volume, resource)
     return users
 
 

@@ -6,6 +6,7 @@
 from typing import Any
 
 from slicewright.kubernetes.fields import at
+from slicewright.rendering.plan.validate_workload import MAX_INT32
 
 DEFAULTS: dict[tuple[str, str], Any] = {
     ("network", "enableDNSHostnames"): True,
@@ -18,7 +19,6 @@ DEFAULTS: dict[tuple[str, str], Any] = {
     ("template", "metadata"): {},
     ("spec", "completions"): 1,
     ("spec", "parallelism"): 1,
-    ("spec", "backoffLimit"): 6,
     ("spec", "suspend"): False,
     ("spec", "manualSelector"): False,
     ("spec", "podReplacementPolicy"): "TerminatingOrFailed",
@@ -91,6 +91,8 @@ def is_default(value: Any, path: tuple[str, ...], holder: dict[str, Any], kind: 
             return bool(value == table[within, key])
     if (kind, key) in _OF_KIND and within == "spec":
         return bool(value == _OF_KIND[kind, key])
+    if key == "backoffLimit" and within == "spec":
+        return bool(value == backoff_limit(holder))
     if key == "requests":
         return bool(value == holder.get("limits"))
     if key == "imagePullPolicy":
@@ -100,6 +102,11 @@ def is_default(value: Any, path: tuple[str, ...], holder: dict[str, Any], kind: 
     if key == "name" and path[-3:-1] == ("failurePolicy", "rules"):
         return str(value).startswith("failurePolicyRule")
     return key in _GROUPS and all(is_default(value[field], (*path, field), value, kind) for field in value)
+
+
+def backoff_limit(job: dict[str, Any]) -> int:
+    """Return the default of backoffLimit: no limit for a Job that counts the failures of each index."""
+    return MAX_INT32 if job.get("backoffLimitPerIndex") is not None else 6
 
 
 def _pull_policy(container: Any) -> str:

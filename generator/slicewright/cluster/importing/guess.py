@@ -5,6 +5,7 @@ from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.catalogue.shape import Shape
+from slicewright.cluster.importing.api_defaults import backoff_limit
 from slicewright.cluster.importing.flags import filled
 from slicewright.cluster.importing.node_pools import provisioning_of, tpu_field
 from slicewright.kubernetes import labels
@@ -146,7 +147,7 @@ def _flags(container: Object) -> dict[str, str]:
 def _slice_restarts(worker: Pods) -> int | None:
     """Return how often a host of an elastic slice may restart, as the limit of its Job says."""
     limit = number(worker.job.get("backoffLimit"))
-    return None if limit is None else limit // worker.parallelism
+    return None if limit is None else limit // max(1, worker.parallelism)
 
 
 def _custom(kind: str, container: Object, version: str) -> Object:
@@ -215,8 +216,6 @@ def pathwaysjob_spec(item: Object, catalogue: Catalogue) -> Object | str:
     }
 
 
-_JOB_BACKOFF = 6
-"""The Job API's default of backoffLimit."""
 RESERVED = (
     labels.GKE_TPU,
     labels.ACCELERATOR_COUNT,
@@ -303,7 +302,7 @@ def _run(item: Object, catalogue: Catalogue) -> Object | str:
         "tpu": tpu_field(shape),
         "slices": pods.slices if pods.slices != 1 else None,
         "provisioning": way if way != "OnDemand" else None,
-        "backoffLimit": _JOB_BACKOFF if backoff is None else backoff or None,
+        "backoffLimit": backoff_limit(pods.job) if backoff is None else backoff or None,
         "failurePolicy": copied(filled(**policy)),
         **_pod(pods, shape, item["kind"]),
     }
@@ -313,7 +312,7 @@ def _pod(pods: Pods, shape: Shape, kind: str) -> Object:
     """Return the fields of a TPUWorkload for the pods on TPU hosts."""
     containers = [entry for _, entry in pods.containers]
     with_chips = [entry for entry in containers if at(entry, "resources", "limits", labels.TPU) is not None]
-    main = with_chips[0] if with_chips else containers[0]
+    main = next(iter(with_chips or containers), {})
     copies = len(with_chips) if shape.chips_per_host % max(1, len(with_chips)) == 0 else 1
     name = text(main.get("name"))
     program, rest = program_of(main)

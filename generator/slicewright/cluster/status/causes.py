@@ -17,7 +17,7 @@ from slicewright.cluster.status.inventory import (
     namespace_of,
 )
 from slicewright.diff.queue_changes import DRAIN, HOLD
-from slicewright.kubernetes.fields import NOTHING, conditions, is_true
+from slicewright.kubernetes.fields import NOTHING, at, conditions, is_true
 from slicewright.kubernetes.kinds import RUN_KINDS
 from slicewright.kubernetes.labels import JOBSET_NAME, TPU
 from slicewright.kubernetes.pods import pods_of
@@ -86,9 +86,11 @@ class Queues:
             yield from _checks(workload)
         elif stopped := list(self._stopped(family, words)):
             yield from stopped
-        elif known.get("Requeued", NOTHING).status == "False" and (again := status.get("requeueState")):
+        elif known.get("Requeued", NOTHING).status == "False" and (
+            again := at(status, "requeueState", "requeueAt")
+        ):
             hint = "remove the cause of the evictions; the time between tries grows with each one"
-            message = f"Kueue tries it again at {again.get('requeueAt')}"
+            message = f"Kueue tries it again at {again}"
             yield Cause("RequeueBackoff", message, words, hint)
         elif workload is None and "Workload" not in self._inventory.unread:
             message = f"Kueue has made no Workload for {family.run['kind']} {name_of(family.run)}"

@@ -15,8 +15,16 @@ from slicewright.kubernetes.labels import (
 from slicewright.kubernetes.merge import copied, merge
 from slicewright.kubernetes.pods import PREFERRED, REQUIRED
 from slicewright.kubernetes.types import Object
+from slicewright.rendering.build.survival import give_time, keep_node, survive_in_job, survive_in_jobset
 from slicewright.rendering.plan.plan import MARKER, PATTERNS, Auxiliary, Plan
-from slicewright.rendering.plan.validate_workload import EXIT_CODES, FILES_VOLUME, FUSE_VOLUME
+from slicewright.rendering.plan.resilience import retries, survives_host_loss
+from slicewright.rendering.plan.validate_workload import (
+    DEV_SHM,
+    EXIT_CODES,
+    FILES_VOLUME,
+    FUSE_VOLUME,
+    SHARED_MEMORY,
+)
 from slicewright.rendering.plan.ways import TPU_TOLERATION, Apart
 
 Step = str | int | tuple[str]
@@ -45,7 +53,11 @@ def tell_run(pod: dict[str, Any], plan: Plan) -> None:
 
 
 def mount(pod: dict[str, Any], container: Object, plan: Plan) -> None:
-    """Mount the files of a run into a container, and its buckets, through the CSI driver of GKE."""
+    """Mount shared memory, the files of a run and its buckets into a container."""
+    if plan.shared_memory:
+        memory = {"medium": "Memory", "sizeLimit": plan.shared_memory}
+        merge(pod, {"volumes": [{"name": SHARED_MEMORY, "emptyDir": memory}]})
+        merge(container, {"volumeMounts": [{"name": SHARED_MEMORY, "mountPath": DEV_SHM}]})
     if plan.files:
         merge(pod, {"volumes": [{"name": FILES_VOLUME, "configMap": {"name": files_name(plan)}}]})
     for file in plan.files:
@@ -84,19 +96,16 @@ def fill_pod(template: Object, plan: Plan) -> None:
     if plan.containers_per_host > 1:
         main.pop("ports", None)  # on the network of the host each port can be listed only once
     fill_program(main, plan)
+    give_time(template, plan)
+    if not plan.shape.chips:
+        keep_node(template, plan)
     merge_template(template, plan.pod_template, plan.topology_request)
     tell_run(spec, plan)
     mount(spec, main, plan)
     claim(spec, main, plan)
     if plan.containers_per_host > 1:
-        copies = [{**copied(main), "name": name} for name in program_containers(plan)]
+        copies = [{**copied(main), "name": name} for name in plan.program_containers]
         spec["containers"] = [*copies, *spec["containers"][1:]]
-
-
-def program_containers(plan: Plan) -> list[str]:
-    """Return the names of the containers that run the user's program, in the pod of a host."""
-    name, copies = plan.main_container, plan.containers_per_host
-    return [f"{name}-{copy}" for copy in range(1, copies + 1)] if copies > 1 else [name]
 
 
 def add_exit_code_rule(job: dict[str, Any], plan: Plan) -> None:
@@ -109,7 +118,7 @@ def add_exit_code_rule(job: dict[str, Any], plan: Plan) -> None:
     count = {"action": "Count", "onPodConditions": [evicted]}
     policy = job.setdefault("podFailurePolicy", {"rules": [count]})
     values = plan.failure_policy.exit_codes
-    for name in program_containers(plan):
+    for name in plan.program_containers:
         ends = {"containerName": name, "operator": "NotIn", "values": values}
         policy["rules"].append({"action": "FailJob", "onExitCodes": ends})
 
@@ -210,6 +219,7 @@ def fill_jobset(jobset: Object, plan: Plan) -> None:
         spec["successPolicy"]["targetReplicatedJobs"] = [name, *last]
     fill_failure_policy(spec, plan)
     fail_on_exit_codes(jobset, name, plan)
+    survive_in_jobset(spec["failurePolicy"], name, job, plan)
 
 
 def _in_turn(jobs: list[dict[str, Any]], main: str, plan: Plan) -> list[dict[str, Any]]:
@@ -308,7 +318,10 @@ def _add_auxiliary(jobs: list[dict[str, Any]], auxiliary: Auxiliary, plan: Plan)
     spec = job["template"]["spec"]
     if auxiliary.backoff_limit is not None:
         spec["backoffLimit"] = auxiliary.backoff_limit
+    elif plan.resilience is not None and survives_host_loss(plan.resilience):
+        spec["backoffLimit"] = retries(plan.resilience.repair_seconds)
     template = spec["template"]
+    keep_node(template, plan)
     merge_template(template, auxiliary.pod_template, auxiliary.topology_request)
     tell_run(template["spec"], plan)
     template["spec"].setdefault("nodeSelector", {})[NODE_POOL] = auxiliary.node_pool
@@ -326,6 +339,7 @@ def fill_job(job: Object, plan: Plan) -> None:
         spec["podFailurePolicy"]["rules"][0]["action"] = "FailJob"
     if plan.failure_policy.restart_on_exit_codes:
         add_exit_code_rule(spec, plan)
+    survive_in_job(spec, plan)
 
 
 def fill_service(service: Object, plan: Plan) -> None:

@@ -22,6 +22,7 @@ from slicewright.rendering.build.jobset import (
     replicated_job,
     tell_run,
 )
+from slicewright.rendering.build.survival import give_time, keep_node, survive_in_jobset
 from slicewright.rendering.plan.plan import MARKER, PathwaysPlan, Plan
 
 _HEAD: Steps = ("spec", "replicatedJobs", ("pathways-head",), *POD)
@@ -72,6 +73,8 @@ def fill_pathways(jobset: Object, plan: Plan) -> None:
     _fill_runtime(containers, plan, runtime)
     fill_failure_policy(spec, plan)
     fail_on_exit_codes(jobset, "pathways-head", plan)
+    head_job = replicated_job(jobset, "pathways-head")["template"]["spec"]
+    survive_in_jobset(spec["failurePolicy"], "pathways-head", head_job, plan)
 
 
 def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
@@ -79,6 +82,8 @@ def _fill_head(head: dict[str, Any], plan: Plan, runtime: PathwaysPlan) -> None:
     main = spec["containers"][0]
     if not runtime.written.headless:
         fill_program(main, plan)
+    give_time(head, plan)
+    keep_node(head, plan)
     merge_template(head, runtime.written.head.pod_template, runtime.head_topology_request)
     if not runtime.written.headless:
         mount(spec, main, plan)
@@ -98,6 +103,7 @@ def _fill_worker(template: dict[str, Any], plan: Plan, runtime: PathwaysPlan) ->
     spec, worker = template["spec"], runtime.written.worker
     container = spec["containers"][0]
     spec["nodeSelector"].update(worker.node_selector)
+    give_time(template, plan)
     _fill_worker_fields(spec, worker)
     merge_template(template, plan.pod_template, plan.topology_request)
     tell_run(spec, plan)

@@ -27,6 +27,7 @@ from slicewright.rendering.folder import id_of, intent_digest
 from slicewright.rendering.plan import placement, validate_workload, validate_workload_pools
 from slicewright.rendering.plan.pathways_plan import pathways_plan
 from slicewright.rendering.plan.plan import PATTERNS, Auxiliary, Pattern, Plan, pattern_of
+from slicewright.rendering.plan.resilience import retries_in_place
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, is_older, refusal_problem
 from slicewright.rendering.plan.ways import apart, pool_topology, slice_topology, topology_problems
 
@@ -117,6 +118,9 @@ def _plan(workload: Workload, shape: Shape, site: ResolvedCluster) -> Plan:
         containers_per_host=workload.containers_per_host,
         backoff_limit=workload.backoff_limit or 0,
         failure_policy=workload.failure_policy,
+        resilience=workload.resilience,
+        retries=retries_in_place(workload),
+        shared_memory=workload.shared_memory,
         exclusive_topology=not by_topology and _is_exclusive(workload, shape),
         topology_request=by_topology,
         labels=_labels(workload, run),

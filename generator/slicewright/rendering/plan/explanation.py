@@ -13,6 +13,8 @@ from slicewright.intent.tpuworkload import Workload, lacks
 from slicewright.kubernetes.labels import NODE_POOL, TPU
 from slicewright.kubernetes.problem import Path, dotted
 from slicewright.rendering.plan.plan import PATTERNS, Plan
+from slicewright.rendering.plan.resilience import survives_host_loss
+from slicewright.rendering.plan.validate_workload import DEV_SHM
 
 
 class Fact(Struct, frozen=True):
@@ -118,10 +120,52 @@ def _objects(plan: Plan, workload: Workload) -> Iterator[Fact]:
         yield Fact("component", component, _reason(component, workload))
     for field in plan.left_out:
         yield Fact(field, "left out", f"the Autopilot cluster {plan.cluster} refuses it")
-    if not any("backoffLimit" in fields for _, fields in lacks(workload.resolved_spec)):
+    yield from _resilience(plan)
+    is_decided = survives_host_loss(plan.resilience) and not plan.backoff_limit
+    if not is_decided and not any("backoffLimit" in fields for _, fields in lacks(workload.resolved_spec)):
         why = "a slice is whole or lost" if workload.tpu else "the failure policy restarts the run"
         because = f"default: {why}" if workload.backoff_limit is None else "spec.backoffLimit"
         yield Fact("backoffLimit", str(plan.backoff_limit), because)
+
+
+def _resilience(plan: Plan) -> Iterator[Fact]:
+    """Yield what a run survives, how often its program may fail, and what its pods get for that."""
+    if plan.shared_memory:
+        yield Fact(DEV_SHM, plan.shared_memory, "spec.sharedMemory; counts as memory of the container")
+    resilience = plan.resilience
+    if resilience is None:
+        return
+    grace = f"{resilience.grace_period_seconds} s"
+    yield Fact("terminationGracePeriodSeconds", grace, "resilience.gracePeriodSeconds: for a last checkpoint")
+    is_jobset = plan.pattern not in ("job", "indexed-job")
+    uncounted = "restarts the run, not counted" if is_jobset else "its pod is replaced, not counted"
+    if resilience.exit_codes:
+        codes = ", ".join(map(str, resilience.retry_exit_codes))
+        yield Fact(f"exit code {codes}", uncounted, "resilience.retryExitCodes: the program has not begun")
+    if not survives_host_loss(resilience):
+        yield Fact("lost host", "counts as a failure", "resilience.hostLoss: Count")
+        return
+    because = "resilience.hostLoss: maintenance, preemption or eviction of its pod, or a node that is gone"
+    if plan.pathways is not None:
+        yield Fact("lost worker", "its pod is replaced", because)
+    yield Fact("lost head" if plan.pathways is not None else "lost host", uncounted, because)
+    if not plan.backoff_limit:
+        yield from _failures(plan, resilience.repair_seconds)
+    if is_jobset:
+        counted = str(plan.failure_policy.max_restarts)
+        yield Fact("maxRestarts", counted, "failurePolicy.maxRestarts: failures of the program")
+
+
+def _failures(plan: Plan, repair: int) -> Iterator[Fact]:
+    """Yield how often the pods of a program fail before their Job does."""
+    field, because = "backoffLimitPerIndex", "the Job has failed when the program of every host has ended: "
+    because += "before that it learns of a lost host"
+    if plan.retries:
+        because = f"retries of each pod, whose delays outlast resilience.repairSeconds, {repair} s: "
+        because += "programs end before their Job learns of a lost host elsewhere"
+    if plan.pattern == "job" or plan.pathways is not None:
+        field = "backoffLimit" if plan.pathways is None else "head's backoffLimit"
+    yield Fact(field, str(plan.retries), because)
 
 
 _FIELDS = {

@@ -11,6 +11,7 @@ from slicewright.intent.tpuworkload import Pathways, Workload
 from slicewright.kubernetes.name_room import subdomain
 from slicewright.kubernetes.problem import Path, Problem
 from slicewright.rendering.plan.plan import PathwaysPlan
+from slicewright.rendering.plan.resilience import retries, survives_host_loss
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster
 
 _DEFAULT_TAG = "latest"
@@ -38,13 +39,16 @@ def pathways_plan(
         return None
     restarts = _DEFAULT_SLICE_RESTARTS if runtime.max_slice_restarts is None else runtime.max_slice_restarts
     elastic = runtime.elastic_slices > 0 and restarts > 0
+    each = restarts if elastic else _RETRIES_A_HOST
+    if workload.resilience is not None and survives_host_loss(workload.resilience):
+        each = max(each, retries(workload.resilience.repair_seconds, by_kubelet=True))
     return PathwaysPlan(
         written=runtime,
         instance_type=shape.pathways_instance_type or "",
         image_tag=runtime.pathways_version or _DEFAULT_TAG,
         subdomain=subdomain(workload.namespace, name),
         max_slice_restarts=restarts,
-        worker_backoff_limit=shape.hosts * (restarts if elastic else _RETRIES_A_HOST),
+        worker_backoff_limit=shape.hosts * each,
         colocate_head=runtime.deployment_mode == "colocate_head_with_workers",
         sidecar_flag=_sidecar_flag(runtime),
         head_node_pool=head_node_pool,
@@ -111,9 +115,11 @@ def _head_problems(workload: Workload, runtime: Pathways) -> Iterator[Problem]:
         message = "a headless Pathways run cannot have its own container: users connect from outside"
         hint = "leave the container out, or headless"
         yield source.problem("FIELD001", (*_FIELD, "headless"), message, hint)
-    if runtime.headless and workload.gcs_fuse:
-        message = "a headless Pathways run has no container to mount a bucket into"
-        yield source.problem("FIELD001", ("spec", "gcsFuse"), message, "leave gcsFuse out", key=True)
+    mounts = {"gcsFuse": ("a bucket", workload.gcs_fuse), "sharedMemory": ("memory", workload.shared_memory)}
+    for field, (what, value) in mounts.items():
+        if runtime.headless and value:
+            message = f"a headless Pathways run has no container to mount {what} into"
+            yield source.problem("FIELD001", ("spec", field), message, f"leave {field} out", key=True)
     if not runtime.headless and not workload.has_image:
         message = f"nothing to run: the head has no container '{workload.main_container}' with an image"
         hint = "add spec.container.image, or write pathways.headless: true"

@@ -11,6 +11,7 @@ from slicewright.intent.tpuworkload import (
     GcsFuse,
     OnChange,
     Pathways,
+    Resilience,
     RunFile,
     Workload,
 )
@@ -122,6 +123,12 @@ class Plan(Struct, frozen=True):
     """Copies of the user's container in the pod of a host, which share its chips."""
     backoff_limit: int
     failure_policy: FailurePolicy
+    resilience: Resilience | None
+    retries: int
+    """How often a pod of the program may fail in place, so that it outlasts the repair of a host elsewhere;
+    0: one failure is final."""
+    shared_memory: str
+    """The size of /dev/shm; empty: as the container runtime has it."""
     exclusive_topology: bool
     """Whether each slice claims a node pool for itself; independent single-host slices share theirs."""
     topology_request: dict[str, str]
@@ -160,6 +167,12 @@ class Plan(Struct, frozen=True):
     def chips_per_container(self) -> int:
         """Chips that each copy of the user's container requests."""
         return self.shape.chips_per_host // self.containers_per_host
+
+    @property
+    def program_containers(self) -> list[str]:
+        """The containers that run the user's program, in the pod of a host."""
+        name, copies = self.main_container, self.containers_per_host
+        return [f"{name}-{copy}" for copy in range(1, copies + 1)] if copies > 1 else [name]
 
     @property
     def base(self) -> str:

@@ -15,6 +15,13 @@ from slicewright.kubernetes.quantity import seconds, without_days
 from slicewright.rendering.plan.pathways_plan import RUNTIME, pathways_problems
 from slicewright.rendering.plan.placement import FLEX_START_SECONDS, life_of
 from slicewright.rendering.plan.plan import PATTERNS
+from slicewright.rendering.plan.resilience import (
+    UNCOUNTED,
+    empty_ranges,
+    resilience_problems,
+    shared_memory_problems,
+    survives_host_loss,
+)
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, node_life
 from slicewright.rendering.plan.ways import fits
 
@@ -22,6 +29,10 @@ FILES_VOLUME = "files"
 """Name of the volume of `files`."""
 FUSE_VOLUME = "gcs-fuse-"
 """Prefix of the volumes of `gcsFuse`, before their number."""
+SHARED_MEMORY = "shared-memory"
+"""Name of the volume of `sharedMemory`."""
+DEV_SHM = "/dev/shm"  # noqa: S108 - a path in pods
+"""Where it is mounted."""
 _PATHWAYS_JOB = "pathways-job"
 """Name in the catalogue of the topologies that PathwaysJob's controller knows."""
 EXIT_CODES = "exitCodes"
@@ -112,6 +123,9 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
     taken = {item["mountPath"] for container in containers for item in container.get("volumeMounts", [])}
     paths = {("spec", "files", index): file.mount_path for index, file in enumerate(workload.files)}
     paths |= {("spec", "gcsFuse", index): bucket.mount_path for index, bucket in enumerate(workload.gcs_fuse)}
+    if workload.shared_memory and DEV_SHM in taken:
+        message, hint = f"another volume is mounted at '{DEV_SHM}'", "leave sharedMemory out"
+        yield workload.source.problem("FIELD001", ("spec", "sharedMemory"), message, hint, key=True)
     for place, path in paths.items():
         if path in taken:
             message, hint = f"another volume is mounted at '{path}'", "give each mount its own path"
@@ -125,6 +139,7 @@ def _mounts(workload: Workload, main: str) -> Iterator[Problem]:
             yield workload.source.problem("FIELD001", ("spec", "files", index, "mountPath"), message, hint)
     ours = {f"{FUSE_VOLUME}{index}": "gcsFuse" for index in range(len(workload.gcs_fuse))}
     ours |= {FILES_VOLUME: "files"} if workload.files else {}
+    ours |= {SHARED_MEMORY: "sharedMemory"} if workload.shared_memory else {}
     for volume in spec.get("volumes", []):
         if volume["name"] in ours:
             field = ours[volume["name"]]
@@ -165,7 +180,10 @@ def fields(workload: Workload) -> Iterator[Problem]:
     yield from _copies(workload, main)
     for field in ("onHostMaintenance", "restartOnExitCodes"):
         if field in workload.resolved_spec.get("failurePolicy", {}):
-            yield from _pod_failures(workload, field)
+            yield from _pod_failures(workload, f"failurePolicy.{field}")
+    if survives_host_loss(workload.resilience):
+        yield from _pod_failures(workload, "resilience")
+    yield from resilience_problems(workload)
     if "restartOnExitCodes" in workload.resolved_spec.get("failurePolicy", {}):
         yield from _exit_codes(workload)
 
@@ -215,6 +233,7 @@ def _failure_rules(workload: Workload) -> Iterator[Problem]:
     # The rule of the host-maintenance component comes first, and unnamed rules are called after their place.
     names = {"hostMaintenance"} if workload.failure_policy.on_host_maintenance else set()
     first = len(names)
+    names |= {UNCOUNTED} if workload.resilience else set()
     names |= {EXIT_CODES} if workload.failure_policy.restart_on_exit_codes else set()
     for index, rule in enumerate(workload.failure_policy.rules):
         path: Path = ("spec", "failurePolicy", "rules", index)
@@ -256,22 +275,18 @@ def _pod_failures(workload: Workload, field: str) -> Iterator[Problem]:
     """Yield a restartPolicy other than Never with a podFailurePolicy (kubernetes/kubernetes#125677)."""
     path: Path = ("spec", "podTemplate", "spec", "restartPolicy")
     template = workload.pod_template
-    if field == "restartOnExitCodes" and workload.pathways is not None:
+    if field != "failurePolicy.onHostMaintenance" and workload.pathways is not None:
         path = ("spec", "pathways", "head", "podTemplate", "spec", "restartPolicy")
         template = workload.pathways.head.pod_template
     if template.get("spec", {}).get("restartPolicy", "Never") != "Never":
-        message = f"failurePolicy.{field} needs restartPolicy: Never"
+        message = f"{field} needs restartPolicy: Never"
         yield workload.source.problem("FIELD001", path, message, "leave restartPolicy out")
 
 
 def _exit_codes(workload: Workload) -> Iterator[Problem]:
     """Yield why exit codes that restart a run would restart nothing."""
     path: Path = ("spec", "failurePolicy", "restartOnExitCodes")
-    for index, entry in enumerate(workload.resolved_spec["failurePolicy"]["restartOnExitCodes"]):
-        first, _, last = str(entry).partition("-")
-        if int(first) > int(last or first):
-            hint = f"write the smaller number first: {last}-{first}"
-            yield workload.source.problem("FIELD001", (*path, index), f"'{entry}' is an empty range", hint)
+    yield from empty_ranges(workload, "failurePolicy", "restartOnExitCodes")
     job = workload.api == "Job"
     if not (workload.backoff_limit if job else workload.failure_policy.max_restarts):
         limit = "spec.backoffLimit" if job else "failurePolicy.maxRestarts"
@@ -284,6 +299,7 @@ def shape(workload: Workload, resolved: Shape, catalogue: Catalogue) -> Iterator
     source, generation = workload.source, catalogue.generations[resolved.generation]
     label = f"{resolved.topology} on {resolved.machine_type}"
     yield from share_of_chips(workload, resolved)
+    yield from shared_memory_problems(workload, resolved)
     if workload.slices > 1 and workload.pathways is None and not resolved.multislice:
         why = f"{label} is one host"
         hint = "write slices: 1, or several workloads, or a topology of several hosts"
@@ -333,7 +349,7 @@ def time_limits(workload: Workload, shape: Shape, site: ResolvedCluster) -> Iter
     if workload.provisioning.type == "FlexStartQueued":
         allowed, hint = 0, "let it save checkpoints, and run it in parts with slicewright rerun"
         message += ", and Kueue then ends the run"
-    elif policy.on_host_maintenance == "Restart":
+    elif policy.on_host_maintenance == "Restart" or survives_host_loss(workload.resilience):
         allowed = MAX_INT32
     if again * each > allowed:
         if whole <= FLEX_START_SECONDS[1] or not any(way.is_flex_start for way in workload.ways):
