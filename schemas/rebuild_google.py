@@ -22,7 +22,7 @@ from typing import Any
 
 PACKAGE = "cdktn-provider-google"
 RELEASES = {
-    "6.50.0": ("17.0.0", "0c06599a0181a943b8dccfb8fc5199d9357de40b65045cc8e1b8a74be1574759"),
+    "7.31.0": ("19.0.0", "fc6fd8134dd6fb313ec4ec8c2e9d669444f8c07d27c93160167f41871f8cd99c"),
     "7.46.1": ("20.3.1", "562d1a5f4d9850be9f43f53b9c1cbb1899f0ce7c8daaf1e7b51181287e82a380"),
 }
 """Versions of the provider: the version of their bindings, and the sha256 of its wheel."""

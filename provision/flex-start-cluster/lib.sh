@@ -21,11 +21,16 @@ for option in "$@"; do
   esac
 done
 
-# Prints a command that changes something, and runs it unless --dry-run is given.
-run() {
+# Prints a command.
+show() {
   printf '%q' "$1"
   printf ' %q' "${@:2}"
   echo
+}
+
+# Prints a command that changes something, and runs it unless --dry-run is given.
+run() {
+  show "$@"
   [ "$dry_run" = yes ] || "$@"
 }
 
@@ -77,16 +82,97 @@ make_cluster() {
   run gcloud container clusters "$1" "$CLUSTER" --location="$LOCATION" "${@:2}" --project="$PROJECT"
 }
 
+# Prints fields of the cluster, with | between them: cluster_fields FIELD,...
+cluster_fields() {
+  ask gcloud container clusters list --location="$LOCATION" --filter="name ~ ^$CLUSTER\$" \
+    --project="$PROJECT" --format="value[separator='|']($1)"
+}
+WINDOW_FIELDS=maintenancePolicy.window.recurringWindow.window.startTime,\
+maintenancePolicy.window.recurringWindow.window.endTime,maintenancePolicy.window.recurringWindow.recurrence
+
+# Sets the maintenance window unless the cluster has it: maintenance_window START END RECURRENCE
+maintenance_window() {
+  local found
+  found=$(cluster_fields "$WINDOW_FIELDS")
+  if [ "$found" = "$1|$2|$3" ]; then
+    echo "# the maintenance window is set"
+    return
+  fi
+  run gcloud container clusters update "$CLUSTER" --location="$LOCATION" --maintenance-window-start="$1" \
+    --maintenance-window-end="$2" --maintenance-window-recurrence="$3" --project="$PROJECT"
+}
+
+# Adds a maintenance exclusion unless the cluster has one of that name: maintenance_exclusion NAME FLAG...
+maintenance_exclusion() {
+  local found
+  found=$(cluster_fields "maintenancePolicy.window.maintenanceExclusions.$1.startTime")
+  if [ -n "$found" ]; then
+    echo "# maintenance exclusion $1 exists"
+    return
+  fi
+  run gcloud container clusters update "$CLUSTER" --location="$LOCATION" \
+    --add-maintenance-exclusion-name="$1" "${@:2}" --project="$PROJECT"
+}
+
+# Lets a service account of Kubernetes act as one of Google: workload_identity NAMESPACE/NAME ADDRESS
+workload_identity() {
+  local members member="serviceAccount:$PROJECT.svc.id.goog[$1]"
+  members=$(ask gcloud iam service-accounts get-iam-policy "$2" --flatten='bindings[].members' \
+    --filter='bindings.role=roles/iam.workloadIdentityUser' --format='value(bindings.members)' --project="$PROJECT")
+  if has "$members" "$member"; then
+    echo "# $1 acts as $2"
+    return
+  fi
+  run gcloud iam service-accounts add-iam-policy-binding "$2" --role=roles/iam.workloadIdentityUser \
+    --member="$member" --condition=None --project="$PROJECT"
+}
+
 # node-pools.sh
 
-# Creates a node pool unless one of that name exists: node_pool NAME FLAG...
+AT_ONCE=10 # node pools, as xpk creates them
+creating=''
+failed=''
+
+# Begins to create a node pool unless one of that name exists: node_pool NAME FLAG...
 node_pool() {
   if has "$node_pools" "$1"; then
     echo "# node pool $1 exists"
     return
   fi
-  run gcloud container node-pools create "$1" --location="$LOCATION" --cluster="$CLUSTER" "${@:2}" \
-    --project="$PROJECT"
+  local command beta='' # only the beta commands have the flag
+  case " $*" in *' --host-maintenance-interval='*) beta=beta ;; esac
+  command=(gcloud ${beta:+"$beta"} container node-pools create "$1" --location="$LOCATION" \
+    --cluster="$CLUSTER" "${@:2}" --project="$PROJECT")
+  show "${command[@]}"
+  [ "$dry_run" = no ] || return 0
+  if [ "$(grep -c . <<<"$creating")" -ge "$AT_ONCE" ]; then await_node_pools; fi
+  local log
+  trap await_node_pools EXIT
+  log=$(mktemp)
+  "${command[@]}" </dev/null >"$log" 2>&1 &
+  creating="$creating$! $log $1"$'\n'
+}
+
+# Waits for the node pools that are being created, and remembers which failed.
+await_node_pools() {
+  local job log name
+  while read -r job log name; do
+    [ -n "$job" ] || continue
+    if ! wait "$job"; then
+      failed="$failed $name"
+      cat "$log" >&2
+    fi
+    rm -f "$log"
+  done <<<"$creating"
+  creating=''
+}
+
+# Waits for all node pools, and fails if one was not created.
+finish_node_pools() {
+  await_node_pools
+  [ -n "$failed" ] || return 0
+  echo "not created:$failed; run the script again, which creates only what is missing" >&2
+  exit 1
 }
 
 # Creates a workload policy unless one of that name exists: workload_policy NAME FLAG...
@@ -144,27 +230,55 @@ compare_cluster() {
   expect "$CLUSTER" mode "$1" "$mode"
 }
 
+# Compares the maintenance window: compare_window START END RECURRENCE
+compare_window() {
+  local row start end recurrence
+  row=$(cluster_fields "$WINDOW_FIELDS")
+  IFS='|' read -r start end recurrence <<<"$row"
+  expect "$CLUSTER" window-start "$1" "$start"
+  expect "$CLUSTER" window-end "$2" "$end"
+  expect "$CLUSTER" window-recurs "$3" "$recurrence"
+}
+
+# Compares the maintenance exclusions with the table on stdin.
+compare_exclusions() {
+  local name scope ends at detail row has_scope behavior end
+  while read -r name scope ends; do
+    at=maintenancePolicy.window.maintenanceExclusions.$name
+    detail=$at.maintenanceExclusionOptions
+    row=$(cluster_fields "$detail.scope,$detail.endTimeBehavior,$at.endTime")
+    IFS='|' read -r has_scope behavior end <<<"$row"
+    if [ -z "$end" ]; then
+      differ "$name" exclusion present absent
+      continue
+    fi
+    # the API leaves out the first scope and behavior
+    expect "$name" scope "$scope" "${has_scope:-NO_UPGRADES}"
+    expect "$name" until "$ends" "${behavior:-$end}"
+  done
+}
+
 # Compares the node pools with the table on stdin. It counts nodes as instances with GKE's labels.
 compare_node_pools() {
-  local found running row name machine_type topology policy provisioning scaling nodes zones
+  local found running row name machine_type topology policy provisioning scaling nodes zones interval
   local status has_type has_topology has_policy flex_start queued spot reservation scales least most has_zones
-  local obtained bounds count
+  local has_interval obtained bounds count
   found=$(ask gcloud container node-pools list --location="$LOCATION" --cluster="$CLUSTER" \
     --project="$PROJECT" --format='csv[no-heading,separator="|"](name,status,config.machineType,
       placementPolicy.tpuTopology,placementPolicy.policyName.basename(),config.flexStart,queuedProvisioning.enabled,config.spot,
       config.reservationAffinity.consumeReservationType,autoscaling.enabled,autoscaling.minNodeCount,
-      autoscaling.maxNodeCount,locations.list(separator=","))')
+      autoscaling.maxNodeCount,locations.list(separator=","),config.hostMaintenancePolicy.maintenanceInterval)')
   running=$(ask gcloud compute instances list --project="$PROJECT" \
     --filter="labels.goog-k8s-cluster-name = $CLUSTER AND labels.goog-k8s-cluster-location = $LOCATION
       AND status = RUNNING" --format='value(labels.goog-k8s-node-pool-name)')
-  while read -r name machine_type topology policy provisioning scaling nodes zones; do
+  while read -r name machine_type topology policy provisioning scaling nodes zones interval; do
     row=$(grep -e "^$name|" <<<"$found" || true)
     if [ -z "$row" ]; then
       differ "$name" node-pool present absent
       continue
     fi
     IFS='|' read -r _ status has_type has_topology has_policy flex_start queued spot reservation \
-      scales least most has_zones <<<"$row"
+      scales least most has_zones has_interval <<<"$row"
     expect "$name" status RUNNING "$status"
     expect "$name" machine-type "$machine_type" "$has_type"
     expect "$name" topology "$topology" "$has_topology"
@@ -185,6 +299,7 @@ compare_node_pools() {
     if is "$scales"; then bounds=${least:-0}-${most:-0}; fi
     expect "$name" autoscaling "$scaling" "$bounds"
     expect "$name" zones "$zones" "$(tr ',' '\n' <<<"$has_zones" | sort | paste -s -d , -)"
+    expect "$name" host-maintenance "${interval:-*}" "$has_interval"
     count=$(grep -cxF -e "$name" <<<"$running" || true)
     if [ "$count" -lt "${nodes%-*}" ] || { [ "${nodes#*-}" != '*' ] && [ "$count" -gt "${nodes#*-}" ]; }; then
       differ "$name" nodes "$nodes" "$count"

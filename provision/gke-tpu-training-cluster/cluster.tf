@@ -27,6 +27,24 @@ resource "google_container_cluster" "cluster" {
     workload_pool = "${var.project_id}.svc.id.goog"
   }
 
+  maintenance_policy {
+    recurring_window {
+      start_time = "2025-12-01T09:00:00Z"
+      end_time   = "2025-12-01T13:00:00Z"
+      recurrence = "FREQ=DAILY"
+    }
+
+    maintenance_exclusion {
+      exclusion_name = "no-minor-or-node-upgrades"
+      start_time     = "2025-12-01T00:00:00Z"
+
+      exclusion_options {
+        scope             = "NO_MINOR_OR_NODE_UPGRADES"
+        end_time_behavior = "UNTIL_END_OF_SUPPORT"
+      }
+    }
+  }
+
   addons_config {
     gcs_fuse_csi_driver_config {
       enabled = true

@@ -20,6 +20,7 @@ resource "google_project_service" "service" {
 resource "google_compute_network" "network" {
   name                    = var.network_name
   auto_create_subnetworks = false
+  mtu                     = var.network_mtu
   depends_on              = [google_project_service.service]
 }
 

@@ -35,6 +35,12 @@ variable "subnet_name" {
   type        = string
 }
 
+variable "network_mtu" {
+  description = "The MTU of the network; null takes that of Google Cloud"
+  type        = number
+  default     = null
+}
+
 variable "subnet_ip_range" {
   description = "The IP range of the subnet"
   type        = string

@@ -15,6 +15,11 @@ OPTIONS=''
 
 cannot_see=3
 compare_cluster Standard
+compare_window 2025-12-01T09:00:00Z 2025-12-01T13:00:00Z FREQ=DAILY
+
+compare_exclusions <<'EXCLUSIONS'
+no-minor-or-node-upgrades NO_MINOR_OR_NODE_UPGRADES UNTIL_END_OF_SUPPORT
+EXCLUSIONS
 
 compare_node_pools <<'NODE_POOLS'
 tpu-node-pool-0 ct4p-hightpu-4t 2x2x2 - OnDemand - 2 us-central2-b

@@ -15,3 +15,9 @@ OPTIONS='[--dry-run]'
 enable_apis compute.googleapis.com container.googleapis.com
 make_cluster create-auto \
   --release-channel=rapid
+
+# when GKE may not upgrade nodes under a run
+maintenance_exclusion no-minor-or-node-upgrades \
+  --add-maintenance-exclusion-scope=no_minor_or_node_upgrades \
+  --add-maintenance-exclusion-start=2025-12-01T00:00:00Z \
+  --add-maintenance-exclusion-until-end-of-support

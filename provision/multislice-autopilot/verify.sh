@@ -16,5 +16,9 @@ OPTIONS=''
 cannot_see=3
 compare_cluster Autopilot
 
+compare_exclusions <<'EXCLUSIONS'
+no-minor-or-node-upgrades NO_MINOR_OR_NODE_UPGRADES UNTIL_END_OF_SUPPORT
+EXCLUSIONS
+
 [ "$differs" = no ] || exit 1
 echo 'cluster multislice-autopilot exists, and its mode is as clusters/multislice-autopilot.yaml says'

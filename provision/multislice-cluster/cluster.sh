@@ -19,3 +19,9 @@ make_cluster create \
   --release-channel=regular \
   --workload-pool="$PROJECT.svc.id.goog" \
   --addons=HorizontalPodAutoscaling,HttpLoadBalancing,GcePersistentDiskCsiDriver,GcsFuseCsiDriver
+
+# when GKE may not upgrade nodes under a run
+maintenance_exclusion no-minor-or-node-upgrades \
+  --add-maintenance-exclusion-scope=no_minor_or_node_upgrades \
+  --add-maintenance-exclusion-start=2025-12-01T00:00:00Z \
+  --add-maintenance-exclusion-until-end-of-support

@@ -16,6 +16,10 @@ OPTIONS=''
 cannot_see=3
 compare_cluster Standard
 
+compare_exclusions <<'EXCLUSIONS'
+no-minor-or-node-upgrades NO_MINOR_OR_NODE_UPGRADES UNTIL_END_OF_SUPPORT
+EXCLUSIONS
+
 compare_node_pools <<'NODE_POOLS'
 nodepool1 ct5lp-hightpu-4t 2x4 - OnDemand - 2 us-west4-a
 nodepool2 ct5lp-hightpu-4t 2x4 - OnDemand - 2 us-west4-a

@@ -16,6 +16,10 @@ OPTIONS=''
 cannot_see=3
 compare_cluster Standard
 
+compare_exclusions <<'EXCLUSIONS'
+no-minor-or-node-upgrades NO_MINOR_OR_NODE_UPGRADES UNTIL_END_OF_SUPPORT
+EXCLUSIONS
+
 compare_node_pools <<'NODE_POOLS'
 tpu-np-0 ct6e-standard-4t 4x4 - OnDemand - 4 us-east5-b
 tpu-np-1 ct6e-standard-4t 4x4 - OnDemand - 4 us-east5-b

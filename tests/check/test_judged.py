@@ -128,6 +128,11 @@ def test_run_that_needs_a_gate_of_the_installed_jobset_is_refused(empty: Repo, p
         empty.run("validate", "--only", "JS114", "-o", "json")
     )
 
+    gates = "featureGates: {InPlaceRestart: true, RestartJob: true}"
+    empty.write("clusters/c1.yaml", f"{CLUSTER}  controllers: {{jobset: {{{gates}}}}}\n")
+    empty.run("render")
+    assert [] == said(empty.run("validate", "--only", "JS114", "-o", "json"))
+
 
 def test_earlier_run_that_is_kept_leads_to_the_name(empty: Repo) -> None:
     """What it asks for stands nowhere in the file any more."""

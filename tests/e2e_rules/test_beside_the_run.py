@@ -344,3 +344,35 @@ def test_a_container_that_restarts_in_place_ends_a_job_with_backoff_limit_0(own_
         return found.get("terminalState") == "Failed"
 
     assert until("the end of the run", failed, seconds=SECONDS)
+
+
+@pytest.mark.parametrize(("name", "is_behind"), [("behind", True), ("before", False)])
+def test_exit_code_of_a_disrupted_pod_decides_before_a_later_rule(
+    own_api: Api, name: str, is_behind: bool
+) -> None:
+    """A pod that ends with 143 and DisruptionTarget fails the Job of JS146, and is replaced in the other."""
+    code = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [42]}}
+    disrupted = {"type": "DisruptionTarget", "status": "True"}
+    ignored = {"action": "Ignore", "onPodConditions": [disrupted]}
+    rules = [code, ignored] if is_behind else [ignored, code]
+    template = _template(nodeSelector={NODE_POOL: "none"})
+    spec = {"backoffLimit": 3, "podFailurePolicy": {"rules": rules}, "template": template}
+    item = _object("Job", name, spec, "batch/v1")
+    own_api.create(item)
+    seen: set[str] = set()
+
+    def outcome() -> str | None:
+        job = own_api.get("batch/v1", "Job", name, "default")
+        if any(one["reason"] == "PodFailurePolicy" for one in job.get("status", {}).get("conditions", ())):
+            return "failed"
+        pods = own_api.list("v1", "Pod", "default")
+        for pod in (pod for pod in pods if pod["metadata"].get("labels", {}).get("job-name") == name):
+            seen.add(pod["metadata"]["name"])
+            ended = {"name": "c", "image": "x", "imageID": "x", "ready": False, "restartCount": 0}
+            ended["state"] = {"terminated": {"exitCode": 143}}
+            status = {"phase": "Failed", "conditions": [disrupted], "containerStatuses": [ended]}
+            own_api.patch(pod, {"status": status}, subresource="status")
+        return "replaced" if len(seen) > 1 else None
+
+    assert ("failed" if is_behind else "replaced") == until(name, outcome, seconds=SECONDS)
+    assert is_behind == bool(findings_of("JS146", yaml.safe_dump(item)))

@@ -20,7 +20,13 @@ from slicewright.kubernetes.problem import Problem, counted, errors, in_order
 from slicewright.kubernetes.types import plain
 from slicewright.rendering import header
 from slicewright.rendering.folder import PROVISION, is_controllers_folder, namespace_folder, run_folder
-from slicewright.rendering.platform.controller_files import CONTROLLERS, content, installed
+from slicewright.rendering.platform.controller_files import (
+    CONTROLLERS,
+    Installed,
+    Release,
+    content,
+    installed,
+)
 from slicewright.rendering.platform_tree import DESTROY
 from slicewright.rendering.rendering import Rendering
 from slicewright.rendering.repository import Repository
@@ -109,11 +115,17 @@ def _versions(version: TreeVersion) -> dict[tuple[str, str], tuple[str, str]]:
     """Return the releases that a tree installs, and their digests, by cluster and controller."""
     digest = cache(lambda release: content(release, version.read_text))
     return {
-        (folder.cluster, release.controller.title): (release.version, digest(release))
+        (folder.cluster, release.controller.title): (_installed_as(release, controllers), digest(release))
         for folder in folders(version)
         if is_controllers_folder(folder.path) and (controllers := installed(folder.path, version.read_text))
         for release in controllers.releases
     }
+
+
+def _installed_as(release: Release, controllers: Installed) -> str:
+    """Return the version, and the sizes and feature gates that differ from those of the release."""
+    settings = controllers.settings.get(release.controller.title)
+    return f"{release.version} ({settings})" if settings else release.version
 
 
 class Difference(Struct, frozen=True):

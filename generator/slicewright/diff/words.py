@@ -105,6 +105,8 @@ def _controller(change: ControllerChange) -> str:
         "its definitions, rights, webhooks and pod change; runs that are admitted go on, and none is "
         "created or admitted while it starts"
     )
+    if change.before.split()[0] == change.after.split()[0] and change.before_digest == change.after_digest:
+        means = "its pods restart; runs that are admitted go on, and none is created or admitted meanwhile"
     if change.before == change.after:
         first, second = (f"{digest}"[:12] for digest in (change.before_digest, change.after_digest))
         return f"~ {change.controller} {change.after} has other manifests, {first} -> {second}: {means}"

@@ -215,6 +215,8 @@ class Cluster(Struct, frozen=True, rename="camel"):
     managed: bool = True
     installs: bool = True
     """Whether JobSet, Kueue and the PathwaysJob operator are ours to install."""
+    jobset_gates: dict[str, bool] = field(default_factory=dict)
+    """The feature gates of JobSet that the file sets."""
     tpu_pools: tuple[TpuPool, ...] = ()
     cpu_pools: tuple[CpuPool, ...] = ()
     local_queues: tuple[LocalQueue, ...] = ()
@@ -289,6 +291,7 @@ def decode_cluster(source: Source) -> Cluster:
         "name": source.data["metadata"]["name"],
         "spec": spec,
         "installs": managed and spec.get("controllers", {}).get("managed", True),
+        "jobsetGates": spec.get("controllers", {}).get("jobset", {}).get("featureGates", {}),
         "tpuPools": [sliced(TpuPool, item) for item in pools if "tpu" in item],
         "cpuPools": [{"nodePoolNames": [item["name"]], **item} for item in pools if "tpu" not in item],
         "localQueues": [

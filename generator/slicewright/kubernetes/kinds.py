@@ -188,6 +188,8 @@ TEMPLATE_KINDS = frozenset(pods.kind for pods in PODS if pods.templates)
 """Kinds with pod templates, parts of them too: for rules that ask for nothing that may be elsewhere."""
 QUEUED_KINDS = frozenset(pods.kind for pods in PODS if pods.queued)
 """Kinds that Kueue holds back by the label of a queue."""
+NAMESPACED_KINDS = (QUEUED_KINDS | POD_KINDS) - {"PodTemplate"}
+"""Kinds that have pods, which nodes and the objects of their namespace can keep from running."""
 JOB_KINDS = frozenset(pods.kind for pods in PODS if pods.of_job and not pods.partial)
 """Kinds whose pod templates are those of Jobs."""
 

@@ -169,8 +169,7 @@ def _bed(
         install = replace(install, settings=scaled(install.settings, speed))
         if keep:
             return kept_bed(install, scenario.catalogue.generations, has_pods=has_pods, progress=say)
-        settings = install.settings
-        return Cluster(controllers=install.objects, kueue_settings=settings, has_pods=has_pods, progress=say)
+        return Cluster(**install.options, has_pods=has_pods, progress=say)
     # Another KWOK may simulate other nodes there. Rehearsals share a value: one runs at a time, and the next
     # must simulate what is left of another until it is removed.
     return Attached(elsewhere.kubeconfig, context=elsewhere.context, simulates=NAME, progress=say)

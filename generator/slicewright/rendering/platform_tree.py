@@ -139,7 +139,7 @@ def terraform_files(site: ResolvedCluster, shared: Mapping[str, str]) -> dict[st
     pools = node_pools(site)
     bodies = {
         **{name: text for name, text in shared.items() if name.endswith(".tf")},
-        "cluster.tf": hcl.text(cluster_resources(environment)),
+        "cluster.tf": hcl.text(cluster_resources(site, environment)),
         "outputs.tf": hcl.text(terraform.terraform_outputs(environment)),
         "terraform.tfvars": hcl.text(terraform.terraform_values(environment)),
         "variables.tf": hcl.text(terraform.terraform_variables(environment)),

@@ -49,12 +49,14 @@ class Cluster(Bed):
         *,
         controllers: Iterable[Object] = (),
         kueue_settings: dict[str, Any] | None = None,
+        jobset_gates: dict[str, bool] | None = None,
         has_pods: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(name, **options)
         self._controllers = tuple(controllers)
         self._settings = kueue_settings or {}
+        self._gates = jobset_gates or {}
         self._has_pods = has_pods
 
     def _connect(self) -> tuple[Access, Path]:
@@ -107,7 +109,7 @@ class Cluster(Bed):
         manager = paths["kube-controller-manager"]
         commands = {
             "kueue": control_plane.kueue_command(paths["kueue"], papers, kueue_port, self._settings),
-            "jobset": control_plane.jobset_command(paths["jobset"], papers, jobset_port),
+            "jobset": control_plane.jobset_command(paths["jobset"], papers, jobset_port, self._gates),
             "kube-controller-manager": control_plane.controller_manager_command(
                 manager, papers, self._has_pods
             ),
@@ -172,8 +174,7 @@ def kept_bed(install: Installation, generations: object, *, has_pods: bool, **op
         return Kept(kept, **options)
     if kept:
         process_group.end(kept)
-    settings = install.settings
-    return Cluster(name, controllers=install.objects, kueue_settings=settings, has_pods=has_pods, **options)
+    return Cluster(name, **install.options, has_pods=has_pods, **options)
 
 
 class Attached(Bed):

@@ -228,9 +228,15 @@ def kueue_command(
     return _command("kueue", binary, credentials, webhook_port, own)
 
 
-def jobset_command(binary: Path, credentials: Credentials, webhook_port: int) -> list[str]:
+def jobset_command(
+    binary: Path, credentials: Credentials, webhook_port: int, gates: dict[str, bool]
+) -> list[str]:
     """Write the configuration of the controller and return its command line."""
-    own = {"apiVersion": f"config.{kinds.JOBSET_GROUP}/v1alpha1", "internalCertManagement": {"enable": False}}
+    own = {
+        "apiVersion": f"config.{kinds.JOBSET_GROUP}/v1alpha1",
+        "internalCertManagement": {"enable": False},
+        "featureGates": gates,
+    }
     return _command("jobset", binary, credentials, webhook_port, own)
 
 

@@ -127,6 +127,14 @@ class Installation(Struct, frozen=True):
     objects: tuple[Object, ...] = ()
     """The objects that kustomize builds; empty if the test bed uses its bundled releases."""
     settings: dict[str, Any] = field(default_factory=dict)
+    jobset_gates: dict[str, bool] = field(default_factory=dict)
+    """The feature gates of JobSet that a cluster sets."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a cluster of the test bed is started with."""
+        settings, gates = self.settings, self.jobset_gates
+        return {"controllers": self.objects, "kueue_settings": settings, "jobset_gates": gates}
 
 
 def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installation, tuple[Problem, ...]]:
@@ -138,11 +146,11 @@ def installation(site: ResolvedCluster, read_text: ReadText) -> tuple[Installati
     others = tuple(_others(site))
     installed = controller_files.installed(controllers_folder(site.cluster.name), read_text)
     if installed is None or others or not site.cluster.installs:
-        return Installation(settings=simulated(site)), others
+        return Installation(settings=simulated(site), jobset_gates=site.cluster.jobset_gates), others
     composed = compose(controllers_folder(site.cluster.name), read_text)
     documents, _ = read_documents(installed.configuration, "")
     settings = documents[0].data if documents else {}
-    return Installation(composed.objects, settings), composed.problems
+    return Installation(composed.objects, settings, site.cluster.jobset_gates), composed.problems
 
 
 def _others(site: ResolvedCluster) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from slicewright.kubernetes.kinds import is_namespaced
 from slicewright.kubernetes.problem import Problem
 from slicewright.programs.pins import versions
 from slicewright.rendering import header
+from slicewright.rendering.compose import compose
 from slicewright.rendering.folder import is_controllers_folder
 from slicewright.rendering.io.package_data import releases
 from slicewright.rendering.kustomization import Stopped
@@ -128,6 +129,67 @@ def test_the_configuration_is_patched_into_the_release_and_restarts_kueue() -> N
     assert restart[0]["path"] == "/spec/template/metadata/annotations/slicewright.dev~1configuration"
     assert header.body_of(found[controller_files.RESTART]) != header.body_of(other[controller_files.RESTART])
     assert installed(HERE, files.get) == Installed(tuple(SHIPPED[:2]), patch[0]["value"])
+
+
+def settings(spec: str) -> dict[str, str]:
+    """Return what a tree says of the sizes and gates that it installs, and that it is as we write it."""
+    found = installed(HERE, {f"{HERE}/{name}": text for name, text in made(spec).items()}.get)
+    assert found is not None
+    assert not found.edited
+    return dict(found.settings)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("pools: [{name: a, tpu: v5litepod-64}]", {}),
+        (
+            "pools: [{name: a, tpu: v5litepod-64}, {name: b, machineType: n2-standard-8}]",
+            {"Kueue": "memory 544Mi"},
+        ),
+        (
+            "pools: [{name: a, tpu: v5p-4096, slices: 8}]",
+            {"Kueue": "memory 131072Mi", "JobSet": "memory 4916Mi"},
+        ),
+        (
+            (
+                "pools: [{name: a, tpu: v5litepod-256, autoscaling: {max: 3}}]\n"
+                "controllers: {kueue: {memory: 4Gi, replicas: 3}, jobset: {replicas: 2}}"
+            ),
+            {"Kueue": "3 replicas, memory 4Gi", "JobSet": "2 replicas"},
+        ),
+        (
+            (
+                "pools: [{name: a, tpu: v5litepod-8}]\n"
+                "controllers: {jobset: {featureGates: {RestartJob: true, InPlaceRestart: false}}}"
+            ),
+            {"JobSet": "feature gates RestartJob"},
+        ),
+    ],
+)
+def test_sizes_follow_the_nodes(spec: str, expected: dict[str, str]) -> None:
+    """A cluster of many nodes gets larger controllers than their releases, and what its file says."""
+    assert settings(f"kueue: {{}}\n{spec}") == expected
+
+
+def test_sizes_and_gates_reach_the_pods() -> None:
+    """What kustomize builds has the written sizes, and JobSet's configuration the gates of the file."""
+    sizes = "{kueue: {memory: 4Gi, replicas: 3}, jobset: {featureGates: {RestartJob: true}}}"
+    files = {f"{HERE}/{name}": text for name, text in made(f"{QUEUES}\ncontrollers: {sizes}").items()}
+    objects = compose(HERE, lambda path: files.get(path) or released(path)).objects
+    by_name = {(item["kind"], item["metadata"]["name"]): item for item in objects}
+    kueue = by_name["Deployment", "kueue-controller-manager"]["spec"]
+    jobset = by_name["Deployment", "jobset-controller-manager"]["spec"]
+    config = by_name["ConfigMap", "jobset-manager-config"]["data"]["controller_manager_config.yaml"]
+
+    (manager,) = kueue["template"]["spec"]["containers"]
+    assert (3, "4Gi", "4Gi") == (
+        kueue["replicas"],
+        manager["resources"]["requests"]["memory"],
+        manager["resources"]["limits"]["memory"],
+    )
+    assert yaml.safe_load(config)["featureGates"] == {"RestartJob": True}
+    assert "slicewright.dev/configuration" in jobset["template"]["metadata"]["annotations"]
 
 
 def test_configuration_has_one_home() -> None:

@@ -94,7 +94,18 @@ class Done:
         return [line for line in self.out.splitlines() if line.startswith(("gcloud ", "kubectl "))]
 
 
-CHANGING = frozenset({"create", "create-auto", "delete", "enable", "patch", "get-credentials"})
+CHANGING = frozenset(
+    {
+        "create",
+        "create-auto",
+        "delete",
+        "enable",
+        "patch",
+        "get-credentials",
+        "update",
+        "add-iam-policy-binding",
+    }
+)
 
 
 @dataclass
@@ -155,13 +166,21 @@ def machine(root: Path, of: ResolvedCluster) -> Machine:
         "rows",
         "instances",
         "cluster-row",
+        "window",
+        "exclusion",
+        "members",
     ]:
         machine.has(kind)
     return machine
 
 
+HELD = "NO_MINOR_OR_NODE_UPGRADES|UNTIL_END_OF_SUPPORT|2027-02-01T00:00:00Z"
+"""The maintenance exclusion that clusters have by default, as GKE shows it."""
+
+
 def describe(host: Machine, rows: dict[str, str], counts: dict[str, int]) -> None:
     """Say what verify.sh finds."""
     host.has("cluster-row", "RUNNING|")
+    host.has("exclusion", HELD)
     host.has("rows", *rows.values())
     host.has("instances", *(name for name, count in counts.items() for _ in range(count)))

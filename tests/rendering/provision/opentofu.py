@@ -18,7 +18,7 @@ from slicewright.programs.find import cache_root, find, find_go, needed_go, plat
 
 SOURCE = Path(__file__).parent / "google"
 TABLES = Path(__file__).parents[3] / "schemas" / "google"
-VERSIONS = ("6.50.0", "7.46.1")
+VERSIONS = ("7.31.0", "7.46.1")
 """The versions of the google provider whose tables there are: the ends of the range that is allowed."""
 ADDRESS = "registry.opentofu.org/hashicorp/google"
 

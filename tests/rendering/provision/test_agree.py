@@ -34,6 +34,7 @@ FLAGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "--disk-size": ("disk size", lambda value: int(value.removesuffix("GB"))),
     "--service-account": ("account", str),
     "--workload-metadata": ("metadata", str),
+    "--host-maintenance-interval": ("interval", str),
 }
 """What a flag with a value says."""
 WORDS = {
@@ -58,7 +59,7 @@ POOLS = (
     "{tpu: tpu7x-4x4x4, slices: 2}",
     "{machineType: n2-standard-64, nodes: 3, nodePoolNames: [x, y]}",
     "{tpu: v6e-16, nodeConfig: {serviceAccount: a@b.c, disk: {sizeGB: 200}}}",
-    "{tpu: v6e-16, nodeConfig: {privateNodes: true}}",
+    "{tpu: v6e-16, nodeConfig: {privateNodes: true, hostMaintenanceInterval: PERIODIC}}",
     "{machineType: n2-standard-8, nodeConfig: {disk: {type: pd-ssd, sizeGB: 50}}}",
     "{machineType: n2-standard-8, nodeConfig: {workloadMetadata: GCE_METADATA}}",
     "{tpu: v6e-16, provisioning: {type: Reservation, name: r, block: b, subBlock: s}}",
@@ -108,6 +109,7 @@ def _said(values: dict[str, Any]) -> dict[str, Any]:
         "disk size": None if node.get("disk_type") == "pd-standard" else node.get("disk_size_gb"),
         "account": node.get("service_account"),
         "metadata": None if metadata == "GKE_METADATA" else metadata,
+        "interval": node.get("host_maintenance_policy", {}).get("maintenance_interval"),
         "nodes": values.get("initial_node_count" if scaling else "node_count"),
         "least": scaling.get("min_node_count"),
         "most": scaling.get("max_node_count"),

@@ -53,7 +53,7 @@ TABLE: list[tuple[str, Any, str]] = [
     ("tpu_node_pool_name_prefix", "tpu-node-pool", "pools"),
     ("multislice_group_name", "multi-slice-group", ""),
 ]
-OURS = {"project_id", "gke_release_channel", "artifact_registry_name", "deletion_protection"}
+OURS = {"network_mtu", "project_id", "gke_release_channel", "artifact_registry_name", "deletion_protection"}
 """Variables that the guide's table does not have."""
 
 
@@ -244,6 +244,67 @@ def test_places(spec: str, expected: tuple[str, list[str] | None, str, str], tmp
     (cluster,) = resources(plan, "google_container_cluster").values()
     found = values(plan)
     assert expected == (cluster["location"], cluster.get("node_locations"), found["region"], found["zone"])
+
+
+def test_maintenance() -> None:
+    """Nodes are not upgraded under a run unless the file says so; an exclusion ends where it says."""
+    spec = f"{PLACE}environment: {{}}\npools: [{{name: b, machineType: n2-standard-8}}]\n"
+    ends = "{name: x, scope: NO_UPGRADES, endTime: 2026-02-01T00:00:00Z}"
+    default, written = (
+        terraform_files(site(text))["provision/c1/cluster.tf"].split("  maintenance_policy {\n")[1]
+        for text in (spec, f"{spec}gke: {{maintenanceExclusions: [{ends}]}}")
+    )
+
+    window = (
+        "    recurring_window {\n"
+        '      start_time = "2025-12-01T09:00:00Z"\n'
+        '      end_time   = "2025-12-01T13:00:00Z"\n'
+        '      recurrence = "FREQ=DAILY"\n'
+        "    }\n\n"
+    )
+    assert default.startswith(
+        f"{window}    maintenance_exclusion {{\n"
+        '      exclusion_name = "no-minor-or-node-upgrades"\n'
+        '      start_time     = "2025-12-01T00:00:00Z"\n\n'
+        "      exclusion_options {\n"
+        '        scope             = "NO_MINOR_OR_NODE_UPGRADES"\n'
+        '        end_time_behavior = "UNTIL_END_OF_SUPPORT"\n'
+        "      }\n    }\n  }\n"
+    )
+    assert written.startswith(
+        f"{window}    maintenance_exclusion {{\n"
+        '      exclusion_name = "x"\n'
+        '      start_time     = "2025-12-01T00:00:00Z"\n'
+        '      end_time       = "2026-02-01T00:00:00Z"\n\n'
+        "      exclusion_options {\n"
+        '        scope = "NO_UPGRADES"\n'
+        "      }\n    }\n  }\n"
+    )
+
+
+def test_access() -> None:
+    """Private nodes, authorized networks, MTU and the accounts of teams are Terraform's too."""
+    account = "serviceAccountName: ksa, googleServiceAccount: gsa@other.iam.gserviceaccount.com"
+    files = terraform_files(
+        site(
+            f"{PLACE}environment: {{networkMtu: 8896}}\n"
+            "gke: {privateNodes: true, authorizedNetworks: [10.0.0.0/8]}\n"
+            f"teams: [{{name: a, namespace: b, {account}}}]\n"
+            "pools: [{name: b, machineType: n2-standard-8}]"
+        )
+    )
+    cluster, values = (
+        " ".join(files[f"provision/c1/{name}"].split()) for name in ("cluster.tf", "terraform.tfvars")
+    )
+
+    assert "private_cluster_config { enable_private_nodes = true }" in cluster
+    assert 'master_authorized_networks_config { cidr_blocks { cidr_block = "10.0.0.0/8" } }' in cluster
+    assert (
+        'resource "google_service_account_iam_member" "a" { '
+        'service_account_id = "projects/other/serviceAccounts/gsa@other.iam.gserviceaccount.com" '
+        'role = "roles/iam.workloadIdentityUser" member = "serviceAccount:my-project.svc.id.goog[b/ksa]"'
+    ) in cluster
+    assert "network_mtu = 8896" in values
 
 
 @pytest.mark.workflow

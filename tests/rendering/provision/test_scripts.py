@@ -12,6 +12,7 @@ from slicewright.rendering.platform_tree import provision_files
 
 from .kit import (
     AUTOPILOT,
+    HELD,
     NODE_POOLS,
     PLACE,
     RICH,
@@ -128,6 +129,7 @@ def test_dry_run_changes_nothing(rich: Machine, script: str, *, there: bool) -> 
         rich.has("apis", "compute.googleapis.com", "container.googleapis.com")
         rich.has("node-pools", *NODE_POOLS)
         rich.has("policies", "c1-big", "made-elsewhere")
+        rich.has("exclusion", HELD)
 
     done = rich.run(script, "--dry-run")
 
@@ -168,7 +170,7 @@ def test_node_pools_are_made_in_order(rich: Machine) -> None:
     done = rich.run("node-pools.sh")
 
     assert (0, "", said) == (done.code, done.err, done.commands)
-    assert rich.names("node-pools") == NODE_POOLS
+    assert sorted(rich.names("node-pools")) == sorted(NODE_POOLS)
     assert rich.names("policies") == ["made-elsewhere", "c1-big"]
     assert done.changes[:2] == [
         (
@@ -204,7 +206,7 @@ def test_policy_of_others_is_needed(rich: Machine) -> None:
         "# workload policy made-elsewhere is not in us-central1: create it with --type=HIGH_THROUGHPUT "
         "--accelerator-topology=2x2x2, or leave placementPolicyName out\n"
     )
-    assert rich.names("node-pools") == ["big-0", "big-1"]
+    assert sorted(rich.names("node-pools")) == ["big-0", "big-1"]
 
 
 @pytest.mark.parametrize("script", ["cluster.sh", "node-pools.sh", "destroy.sh", "verify.sh"])
@@ -229,7 +231,7 @@ def test_a_dry_run_without_access(rich: Machine) -> None:
 
 
 def test_a_change_that_fails(rich: Machine) -> None:
-    """The first change that fails stops the script; the next run goes on from there."""
+    """A node pool that fails stops no other one; the next run creates what is missing."""
     rich.has("policies", "made-elsewhere")
     rich.has("fails", "create small-0")
     first = rich.run("node-pools.sh")
@@ -237,7 +239,7 @@ def test_a_change_that_fails(rich: Machine) -> None:
     second = rich.run("node-pools.sh")
 
     assert (1, 0) == (first.code, second.code)
-    assert rich.names("node-pools") == NODE_POOLS
+    assert sorted(rich.names("node-pools")) == sorted(NODE_POOLS)
 
 
 def test_cluster(rich: Machine) -> None:
@@ -254,7 +256,100 @@ def test_cluster(rich: Machine) -> None:
             "--addons=HorizontalPodAutoscaling,HttpLoadBalancing,GcePersistentDiskCsiDriver,GcsFuseCsiDriver "
             "--project=my-project"
         ),
+        (
+            "gcloud container clusters update c1 --location=us-central1 "
+            "--add-maintenance-exclusion-name=no-minor-or-node-upgrades "
+            "--add-maintenance-exclusion-scope=no_minor_or_node_upgrades "
+            "--add-maintenance-exclusion-start=2025-12-01T00:00:00Z "
+            "--add-maintenance-exclusion-until-end-of-support --project=my-project"
+        ),
     ]
+
+
+MAINTENANCE = """
+project: p
+location: us-east5
+gke:
+  maintenanceWindow:
+    startTime: 2026-01-03T02:00:00Z
+    endTime: 2026-01-03T14:00:00Z
+    recurrence: FREQ=WEEKLY;BYDAY=SA,SU
+  maintenanceExclusions: EXCLUSIONS
+pools: [{name: a, tpu: v6e-4, provisioning: FlexStart, nodeConfig: {hostMaintenanceInterval: PERIODIC}}]
+"""
+
+
+def test_maintenance(tmp_path: Path) -> None:
+    """Window, exclusions and host maintenance of the file are set once, with the commands that know them."""
+    written = (
+        "[{name: freeze, scope: NO_UPGRADES, startTime: 2026-01-01T00:00:00Z, endTime: 2026-01-20T00:00:00Z}]"
+    )
+    host = machine(tmp_path, site(MAINTENANCE.replace("EXCLUSIONS", written)))
+    made = [host.run("cluster.sh"), host.run("node-pools.sh")]
+    host.has("window", "2026-01-03T02:00:00Z|2026-01-03T14:00:00Z|FREQ=WEEKLY;BYDAY=SA,SU")
+    again = host.run("cluster.sh")
+
+    start = "gcloud container clusters update c1 --location=us-east5"
+    assert made[0].changes[-2:] == [
+        (
+            f"{start} --maintenance-window-start=2026-01-03T02:00:00Z "
+            "--maintenance-window-end=2026-01-03T14:00:00Z "
+            "--maintenance-window-recurrence=FREQ=WEEKLY;BYDAY=SA,SU --project=p"
+        ),
+        (
+            f"{start} --add-maintenance-exclusion-name=freeze --add-maintenance-exclusion-scope=no_upgrades "
+            "--add-maintenance-exclusion-start=2026-01-01T00:00:00Z "
+            "--add-maintenance-exclusion-end=2026-01-20T00:00:00Z --project=p"
+        ),
+    ]
+    assert made[1].changes[0].startswith("gcloud beta container node-pools create a-0 ")
+    assert "--host-maintenance-interval=PERIODIC" in made[1].changes[0]
+    assert [] == again.changes
+
+
+def test_access(tmp_path: Path) -> None:
+    """A cluster is created with its networks and system nodes; accounts of teams are bound once."""
+    system = "systemNodes: {machineType: n2-standard-8, nodes: 2}"
+    gke = f"{{privateNodes: true, authorizedNetworks: [10.0.0.0/8], {system}}}"
+    account = "serviceAccountName: ksa, googleServiceAccount: gsa@p.iam.gserviceaccount.com"
+    teams = f"[{{name: a, namespace: b, {account}}}, {{name: c, namespace: c}}]"
+    spec = f"project: p\nlocation: us-east5\ngke: {gke}\nteams: {teams}\npools: []"
+    host = machine(tmp_path, site(spec))
+    made, again = host.run("cluster.sh"), host.run("cluster.sh")
+    create, bind = (next(call for call in made.changes if word in call) for word in (" create ", " iam "))
+
+    assert "--machine-type=n2-standard-8 --num-nodes=2" in create
+    assert "--enable-private-nodes --enable-master-authorized-networks" in create
+    assert "--master-authorized-networks=10.0.0.0/8" in create
+    assert bind == (
+        "gcloud iam service-accounts add-iam-policy-binding gsa@p.iam.gserviceaccount.com "
+        "--role=roles/iam.workloadIdentityUser --member=serviceAccount:p.svc.id.goog[b/ksa] --condition=None "
+        "--project=p"
+    )
+    assert [] == again.changes
+
+
+def test_node_pools_that_fail(tmp_path: Path) -> None:
+    """The other node pools are created where one fails, and the script names it."""
+    host = machine(tmp_path, site(f"{PLACE}pools: [{{name: a, tpu: v6e-4, slices: 23}}]"))
+    host.has("fails", "node-pools create a-1 ")
+    done = host.run("node-pools.sh")
+
+    assert done.code == 1
+    assert sorted(host.names("node-pools")) == sorted(f"a-{index}" for index in range(23) if index != 1)
+    assert done.err.splitlines() == [
+        "ERROR: (gcloud) it fails",
+        "not created: a-1; run the script again, which creates only what is missing",
+    ]
+
+
+def test_no_exclusion(tmp_path: Path) -> None:
+    """An empty list of exclusions leaves upgrades to GKE."""
+    host = machine(
+        tmp_path, site("project: p\nlocation: us-east5\ngke: {maintenanceExclusions: []}\npools: []")
+    )
+
+    assert [] == [call for call in host.run("cluster.sh").changes if " update " in call]
 
 
 def test_project_from_the_environment(tmp_path: Path) -> None:
@@ -266,7 +361,7 @@ def test_project_from_the_environment(tmp_path: Path) -> None:
 
     assert (1, []) == (without.code, without.calls)
     assert "PROJECT: is not set: the project of the cluster" in without.err
-    assert done.commands[-1] == (
+    assert done.commands[-2] == (
         "gcloud container clusters create-auto c1 --location=us-west4-a --release-channel=regular "
         "--project=other\\ project\\;\\ echo\\ \\$\\(id\\)"
     )

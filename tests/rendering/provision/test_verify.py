@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .kit import AUTOPILOT, Machine, describe, machine, site
+from .kit import AUTOPILOT, HELD, PLACE, Machine, describe, machine, site
 
 pytestmark = pytest.mark.slow  # whole repositories are rendered, compared or read
 
@@ -20,6 +20,7 @@ ROWS = {
     "cpu": "cpu|RUNNING|n2-standard-8||||||||||us-central1-c",
     "default-pool": "default-pool|RUNNING|e2-medium||||||||||us-central1-c",
 }
+WINDOW = "2026-01-03T02:00:00Z|2026-01-03T14:00:00Z|FREQ=WEEKLY;BYDAY=SA,SU"
 COUNTS = {"big-0": 16, "big-1": 16, "small-0": 1, "queued-0": 4, "bound-0": 4, "classy-0": 4, "cpu": 2}
 
 
@@ -109,9 +110,59 @@ def test_verify_of_a_cluster(tmp_path: Path, row: str, code: int, out: str) -> N
     """The cluster itself must be there, run, and be of its mode; on Autopilot that is all."""
     host = machine(tmp_path, site(AUTOPILOT))
     host.has("cluster-row", *([row] if row else []))
+    host.has("exclusion", HELD)
     done = host.run("verify.sh")
 
     assert (code, out) == (done.code, " ".join(done.out.splitlines()[-1].split()))
+
+
+@pytest.mark.parametrize(
+    ("exclusion", "window", "lines"),
+    [
+        (HELD, WINDOW, []),
+        (
+            HELD,
+            WINDOW.replace("SA,SU", "SA"),
+            ["c1 window-recurs FREQ=WEEKLY;BYDAY=SA,SU FREQ=WEEKLY;BYDAY=SA"],
+        ),
+        ("||", WINDOW, ["no-minor-or-node-upgrades exclusion present absent"]),
+        (
+            "||2026-12-01T00:00:00Z",
+            WINDOW,
+            [
+                "no-minor-or-node-upgrades scope NO_MINOR_OR_NODE_UPGRADES NO_UPGRADES",
+                "no-minor-or-node-upgrades until UNTIL_END_OF_SUPPORT 2026-12-01T00:00:00Z",
+            ],
+        ),
+    ],
+)
+def test_verify_of_maintenance(tmp_path: Path, exclusion: str, window: str, lines: list[str]) -> None:
+    """A cluster that GKE may upgrade at another time than its file says differs."""
+    hours = "startTime: 2026-01-03T02:00:00Z, endTime: 2026-01-03T14:00:00Z"
+    repeats = "recurrence: 'FREQ=WEEKLY;BYDAY=SA,SU'"
+    spec = AUTOPILOT.replace("pools:", f"gke: {{maintenanceWindow: {{{hours}, {repeats}}}}}\npools:")
+    host = machine(tmp_path, site(spec))
+    host.has("cluster-row", "RUNNING|True")
+    host.has("exclusion", exclusion)
+    host.has("window", window)
+    done = host.run("verify.sh")
+
+    assert (1 if lines else 0) == done.code
+    assert lines == [" ".join(line.split()) for line in done.out.splitlines()[1:]]
+
+
+def test_verify_of_host_maintenance(tmp_path: Path) -> None:
+    """A pool with another interval of host maintenance differs; without the field any will do."""
+    config = "nodeConfig: {hostMaintenanceInterval: PERIODIC}"
+    spec = f"{PLACE}pools: [{{name: a, tpu: v6e-4, {config}}}, {{name: b, tpu: v6e-4}}]"
+    host = machine(tmp_path, site(spec))
+    row = "|RUNNING|ct6e-standard-4t||||||||||us-west4-a|AS_NEEDED"
+    describe(host, {"a": f"a-0{row}", "b": f"b-0{row}"}, {"a-0": 1, "b-0": 1})
+    done = host.run("verify.sh")
+
+    assert ["a-0 host-maintenance PERIODIC AS_NEEDED"] == [
+        " ".join(line.split()) for line in done.out.splitlines()[1:]
+    ]
 
 
 def test_verify_where_any_zone_will_do(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _OTHERS = ("Count", "FailIndex", "Ignore")
 """Actions of a podFailurePolicy that do not fail the Job."""
 _CODES = frozenset(range(1, 256))
 """Exit codes of a failed container."""
+_KILLED = frozenset({137, 143})
+"""Exit codes of a container that a node ends with SIGKILL or SIGTERM."""
 
 _Case = tuple[str, str]
 """A replicatedJob, and a reason for which its Jobs can fail."""
@@ -168,12 +170,15 @@ def _exit_codes(resource: Resource, _objects: ObjectSet) -> Findings:
             own = text(at(entry, "onExitCodes", "containerName"))
             cases = {(name, code) for name in ([own] if own else names) for code in codes}
             action = text(entry.get("action"))
+            message = "the rule never applies: earlier rules match the same exit codes"
+            if "DisruptionTarget" in repr(entry.get("onPodConditions")):
+                cases = {(name, code) for name in names[: len(pods.containers)] for code in _KILLED}
+                message = "earlier rules match exit codes 137 and 143, with which a node ends a pod"
             others = {decided[case] for case in cases if case in decided}
             if cases and cases <= decided.keys() and others != {action}:
-                message = "the rule never applies: earlier rules match the same exit codes, with "
-                yield Finding((*path, index), message + joined(sorted(others)))
-            for case in cases:
-                decided.setdefault(case, action)
+                yield Finding((*path, index), f"{message}, with {joined(sorted(others))}")
+            if codes:
+                decided = dict.fromkeys(cases, action) | decided
 
 
 def _codes(entry: dict[str, Any]) -> frozenset[int]:

@@ -12,7 +12,7 @@ from slicewright.check.rules.fit import asked, place_of
 from slicewright.document import edit
 from slicewright.intent.tpucluster import BUILT_IN_PRIORITIES
 from slicewright.kubernetes.fields import at, entries, mapping, text, words
-from slicewright.kubernetes.kinds import QUEUED_KINDS
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS
 from slicewright.kubernetes.labels import PRIORITY_CLASS, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
@@ -29,8 +29,6 @@ _DEMANDED = ("cpu", "memory")
 """Resources that each container has to write where a quota counts them."""
 _JOBS = "count/jobs.batch"
 _CLASS = "priorityClassName"
-NAMESPACED = QUEUED_KINDS | {"CronJob"}
-"""Kinds whose pods are compared with objects of their namespace."""
 
 
 @rule("REF170", {"ResourceQuota"}, "warning")
@@ -44,7 +42,7 @@ def _uncounted(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(("spec", "hard", key), message, f"write requests.{name}", fix)
 
 
-@rule("FIT132", NAMESPACED)
+@rule("FIT132", NAMESPACED_KINDS)
 def _resource_quota(resource: Resource, objects: ObjectSet) -> Findings:
     """Compare a workload with each ResourceQuota of its namespace; one with scopes counts some pods only.
 
@@ -113,7 +111,7 @@ def _class_of(pods: Pods, objects: ObjectSet) -> str:
     return text(pods.spec.get("priorityClassName")) or default
 
 
-@rule("FIT152", NAMESPACED)
+@rule("FIT152", NAMESPACED_KINDS)
 def _critical(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods of priority classes that GKE admits only in namespaces with a ResourceQuota for the class."""
     if resource.namespace == "kube-system":
@@ -141,7 +139,7 @@ def _critical(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, message, hint, is_certain=objects.is_cluster)
 
 
-@rule("FIT151", NAMESPACED)
+@rule("FIT151", NAMESPACED_KINDS)
 def _limit_range(resource: Resource, objects: ObjectSet) -> Findings:
     """Compare pods and containers with what LimitRanges of their namespace allow, after its defaults."""
     defaults = quota_workload.defaults_of(resource, objects)

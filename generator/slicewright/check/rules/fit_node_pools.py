@@ -7,6 +7,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from slicewright.catalogue.shape import Shape, joined
+from slicewright.check.rules import ray
 from slicewright.check.rules.fit import asked, chips_of, place_of
 from slicewright.check.rules.fit_namespace import finished_before
 from slicewright.check.rules.fit_nodes import amount
@@ -14,11 +15,12 @@ from slicewright.check.rules.tpu_shape import exclusive, shape
 from slicewright.document import edit as edits
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, count, entries, number, text
-from slicewright.kubernetes.kinds import JOB_KINDS, QUEUED_KINDS
+from slicewright.kubernetes.kinds import JOB_KINDS, QUEUED_KINDS, RAY_GROUP
 from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, LWS_EXCLUSIVE, NODE_POOL, SLICE_TOPOLOGY, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path, counted
 from slicewright.kubernetes.scheduler import NodeSelector, node_selector
+from slicewright.kueue import quota_read
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _SUB_BLOCK = f"{labels.RESERVATION}subblocks"
@@ -75,12 +77,14 @@ def _exclusive(resource: Resource, pods: Pods) -> bool:
 
 def _slices(resource: Resource, pods: Pods) -> int:
     """Return the number of slices of some pods: Jobs or groups; a leader is in the slice of its workers."""
+    if resource.group == RAY_GROUP and pods.replicas_path:
+        return number(at(resource.data, *pods.replicas_path), 0) or 0
     if resource.kind != "LeaderWorkerSet":
         return pods.slices
     return count(at(resource.data, "spec", "replicas")) if pods.name == "worker" else 0
 
 
-@rule("FIT153", JOB_KINDS | {"PathwaysJob", "LeaderWorkerSet"})
+@rule("FIT153", JOB_KINDS | {"PathwaysJob", "LeaderWorkerSet"} | ray.KINDS)
 def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
     pinned = [some for some in _at_once(resource, objects) if some.pools]
     reported: set[frozenset[str]] = set()
@@ -89,13 +93,16 @@ def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
         if slices <= len(some.pools) or some.pools in reported:
             continue
         reported.add(some.pools)
+        known = {name for _, of_pool in quota_read.pools_of(objects.site) for name in of_pool[NODE_POOL]}
+        if known and known.isdisjoint(some.pools):
+            continue  # FIT120 says so
         noun, are = ("pool", "is one slice") if len(some.pools) == 1 else ("pools", "are one slice each")
         message = f"the run has {counted(slices, 'slice')}, but selects only node {noun} "
         message += f"{joined(sorted(some.pools))}, which {are}"
         path = some.path(NODE_POOL)
         fix = edits.remove(path, safe=False) if path[-1] == NODE_POOL else None
         hint = f"remove {NODE_POOL} from the selector"
-        if resource.kind != "PathwaysJob":  # whose operator places each slice in its own node pool
+        if resource.kind in JOB_KINDS | {"LeaderWorkerSet"}:  # others place each slice in its own node pool
             key = LWS_EXCLUSIVE if resource.kind == "LeaderWorkerSet" else EXCLUSIVE_TOPOLOGY
             hint += f": exclusive placement ({key}: {NODE_POOL}) gives each slice its own"
         yield Finding(path, message, hint, fix)

@@ -10,7 +10,7 @@ from slicewright.catalogue.shape import joined
 from slicewright.check.rules.tpu_shape import shapes
 from slicewright.intent.tpucluster import CpuPool, Pool
 from slicewright.kubernetes.fields import at, mapping
-from slicewright.kubernetes.kinds import QUEUED_KINDS
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS
 from slicewright.kubernetes.labels import ACCELERATOR, NODE_POOL, TPU
 from slicewright.kubernetes.name_room import PATHWAYS_HEAD
 from slicewright.kubernetes.pods import Pods
@@ -142,7 +142,7 @@ def _sizes(machine: CpuMachine | None) -> dict[str, Fraction]:
     return sizes | ({STORAGE: machine.allocatable_storage_mib * _MEBI} if machine.disk_gb else {})
 
 
-@rule("FIT130", QUEUED_KINDS)
+@rule("FIT130", NAMESPACED_KINDS)
 def _too_large(resource: Resource, objects: ObjectSet) -> Findings:
     for finding, _, _ in beyond(resource, objects):
         yield finding

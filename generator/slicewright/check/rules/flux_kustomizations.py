@@ -6,6 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from slicewright.check.rules.kustomize_build import KUSTOMIZATIONS
 from slicewright.check.selection import is_flux_kustomization, synced, tools_of
 from slicewright.document.document import values_in
 from slicewright.kubernetes.fields import at, entries, mapping, text
@@ -64,7 +65,8 @@ def _variables(objects: ObjectSet) -> list[_Variables]:
 def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
     known = _of_tool(resource, objects)
     policy = (resource.labels | resource.annotations).get(FLUX_SUBSTITUTE, "")
-    if known is None or policy == "disabled" or is_flux_kustomization(resource):
+    # The objects of a kustomization of kustomize are there, too, as Flux gets them.
+    if known is None or policy == "disabled" or resource.kind in KUSTOMIZATIONS:
         return
     env = [entry for _, container in resource.containers for _, entry in entries(container.get("env"))]
     own = {text(entry.get("name")) for entry in env}
@@ -80,7 +82,7 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"Flux cannot read {_shown(unread)}, so every sync fails", hint % unread[0])
         if lost := found["lost"]:
             message = f"{who} does not define {_shown(lost)}, so Flux empties it, or since 2.9 fails"
-            others = [name for name in lost if not _is_of_pods(name, own)]
+            others = [name for name in lost if not _is_of_pods(name, _of_shell(value, own))]
             near = nearest(others[0], known.names) if others else []
             first = f"did you mean ${{{near[0]}}}? Otherwise " if near else ""
             define = f", or add {others[0]} to postBuild.substitute of {who}" if others else ""
@@ -101,7 +103,7 @@ def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
 def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]]:
     """Return expressions by what Flux does: `unread`, `lost` (no value), `replaced` (of pods), `known`."""
     found: dict[str, dict[str, None]] = {key: {} for key in ("unread", "lost", "replaced", "known")}
-    of_shell = {*own, *_ASSIGNED.findall(value)}
+    of_shell = _of_shell(value, own)
     for inner in _EXPRESSION.findall(value):
         variable = _VARIABLE.fullmatch(inner)
         if variable is None or _UNREADABLE.match(variable[2]):
@@ -117,8 +119,13 @@ def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]
     return {key: list(inners) for key, inners in found.items()}
 
 
-def _is_of_pods(name: str, own: set[str]) -> bool:
-    return name in own or _OF_PODS.fullmatch(name) is not None
+def _of_shell(script: str, own: set[str]) -> set[str]:
+    """Return the variables of a container, with those that its script assigns."""
+    return {*own, *_ASSIGNED.findall(script)}
+
+
+def _is_of_pods(name: str, of_shell: set[str]) -> bool:
+    return name in of_shell or _OF_PODS.fullmatch(name) is not None
 
 
 def _shown(expressions: Iterable[str]) -> str:

@@ -25,6 +25,7 @@ _CLAIM_NAME = "write lower-case letters, digits, hyphens and dots"
 _SHORTER = "shorten the name of the template or of the JobSet"
 _MOUNT = "add a volumeMount of this name to a container, or remove the template"
 _UNCOUNTED = "RestartJobSetAndIgnoreMaxRestarts"
+_TURN_ON = "turn it on in the TPUCluster: controllers.jobset.featureGates"
 _GATED_ACTIONS = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
 
 
@@ -76,19 +77,21 @@ def _rule_reasons(resource: Resource, _objects: ObjectSet) -> Findings:
 @rule("JS114", JOBSET)
 def gates(resource: Resource, objects: ObjectSet) -> Findings:
     """Find fields that need feature gates of JobSet; an installation by other tools may have these."""
+    on = objects.site.cluster.jobset_gates if objects.site else {}
     is_certain = objects.is_cluster and (objects.site is None or objects.site.cluster.installs)
-    if at(resource.data, "spec", "failurePolicy", "restartStrategy") == "InPlaceRestart":
+    strategy = at(resource.data, "spec", "failurePolicy", "restartStrategy")
+    if strategy == "InPlaceRestart" and not on.get("InPlaceRestart"):
         path: Path = ("spec", "failurePolicy", "restartStrategy")
         fix = edits.write(resource.data, {path: "Recreate"}, safe=False)
         message = "InPlaceRestart needs JobSet's feature gate InPlaceRestart, which is off by default"
-        yield Finding(path, message, "write Recreate or BlockingRecreate", fix, is_certain)
+        yield Finding(path, message, f"write Recreate or BlockingRecreate, or {_TURN_ON}", fix, is_certain)
     for index, policy in _rules(resource):
-        if policy.get("action") in _GATED_ACTIONS:
+        if policy.get("action") in _GATED_ACTIONS and not on.get("RestartJob"):
             message = f"{policy['action']} needs JobSet's feature gate RestartJob, which is off by default"
             path = (*_RULES, index, "action")
             action = policy["action"].replace("RestartJob", "RestartJobSet")
             fix = edits.write(resource.data, {path: action}, safe=False)
-            yield Finding(path, message, f"write {action}", fix, is_certain)
+            yield Finding(path, message, f"write {action}, or {_TURN_ON}", fix, is_certain)
 
 
 @rule("JS115", JOBSET, "warning")

@@ -10,7 +10,7 @@ from slicewright.check.rules.dns import is_domain_prefixed_path, is_label_key, i
 from slicewright.document import edit as edits
 from slicewright.kubernetes import labels
 from slicewright.kubernetes.fields import at, entries, mapping, number, texts
-from slicewright.kubernetes.kinds import JOB_KINDS, KUEUE_GROUP, QUEUED_KINDS, RUN_KINDS
+from slicewright.kubernetes.kinds import GROUP_OF, JOB_KINDS, KUEUE_GROUP, QUEUED_KINDS
 from slicewright.kubernetes.labels import meant_key
 from slicewright.kubernetes.name_room import MAX_LABEL
 from slicewright.kubernetes.pods import Pods
@@ -21,6 +21,8 @@ from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 from slicewright.rendering.plan.validate_workload import MAX_INT32
 
 _JOBS = frozenset({"JobSet", "Job"})
+_WHOLE = frozenset(kind for kind in QUEUED_KINDS if GROUP_OF[kind] not in ("", "apps"))
+"""Kinds that Kueue queues as a whole; of a Deployment it can also queue each pod, by the label of the pod."""
 FIXED = (f"{labels.PODSET}required-topology", f"{labels.PODSET}preferred-topology")
 """The annotations with a level for all pods."""
 _FREE = f"{labels.PODSET}unconstrained-topology"
@@ -76,7 +78,7 @@ def _queue_annotation(resource: Resource, _objects: ObjectSet) -> Findings:
             yield Finding(path, f"{key} is an annotation, but Kueue reads the label")
 
 
-@rule("KQ133", RUN_KINDS | {"CronJob", "RayCronJob"}, "warning")
+@rule("KQ133", _WHOLE | {"CronJob", "RayCronJob"}, "warning")
 def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     if resource.kind in ("CronJob", "RayCronJob"):
         yield from _of_schedule(resource)
@@ -88,10 +90,9 @@ def _misplaced(resource: Resource, _objects: ObjectSet) -> Findings:
     }
     alone = [pods for pods in resource.pods if labels.QUEUE in of_jobs[pods.path] and not is_queued]
     for pods in resource.pods:
-        places = {pods.path: pods.labels}
-        if pods not in alone:
-            places[pods.path[:4]] = of_jobs[pods.path]
-        else:
+        places = {} if pods in alone else {pods.path[:4]: of_jobs[pods.path]}
+        places[pods.path] = pods.labels
+        if pods in alone:
             message = f"Kueue suspends each Job with {labels.QUEUE} alone, and JobSet resumes it, without end"
             yield Finding((*pods.path[:4], "metadata", "labels", labels.QUEUE), message)
         for path, own in places.items():

@@ -172,7 +172,8 @@ def _images(resource: Resource, objects: ObjectSet) -> Findings:
     base, fields, contents = layer(resource, objects)
     reached, others = images_of(contents)
     listed = list(entries(fields.get("images")))
-    if not reached or any(key in resource.data for key in ("configurations", "replacements", "transformers")):
+    also = ("configurations", "replacements", "transformers")
+    if not (reached or others) or any(key in resource.data for key in also):
         return
     for place, (index, entry) in enumerate(listed):
         name = text(entry.get("name"))

@@ -209,7 +209,8 @@ def selects(target: dict[str, str], resource: Resource, objects: ObjectSet) -> b
             return True
         if not any(map(matches, values[key])):
             return False
-    return True
+    equal = re.findall(r"(?:^|,)\s*([\w./-]+)\s*==?\s*([\w.-]*)", target.get("labelSelector", ""))
+    return all(resource.labels.get(key) == value for key, value in equal)
 
 
 def names_of(resource: Resource, objects: ObjectSet) -> set[str]:

@@ -6,7 +6,7 @@ from itertools import accumulate, chain, islice
 
 from msgspec import Struct
 
-from slicewright.check.rules import tpu_shape
+from slicewright.check.rules import ray, tpu_shape
 from slicewright.check.rules.jobset_names import domain_of
 from slicewright.check.rules.tpu_environment import variables
 from slicewright.check.rules.tpu_slices import blanked
@@ -14,11 +14,12 @@ from slicewright.document.document import is_unfinished
 from slicewright.kubernetes.fields import at, digits, entries, mapping, number, text
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
-from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
+from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
 
 _NUM_SLICES, _SLICE_ID = "MEGASCALE_NUM_SLICES", "MEGASCALE_SLICE_ID"
 _NUM_PROCESSES, _PROCESS_ID = "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
-_COORDINATORS = {"MEGASCALE_COORDINATOR_ADDRESS": _SLICE_ID, "JAX_COORDINATOR_ADDRESS": _PROCESS_ID}
+_ADDRESS = "MEGASCALE_COORDINATOR_ADDRESS"
+_COORDINATORS = {_ADDRESS: _SLICE_ID, "JAX_COORDINATOR_ADDRESS": _PROCESS_ID}
 """The addresses of the first host, each with the variable by which a run of several objects counts itself."""
 _HOSTNAMES = "TPU_WORKER_HOSTNAMES"
 _LIBTPU = ("8431", "8471")
@@ -76,7 +77,7 @@ def _hint(resource: Resource, label: str) -> str:
     return _FROM_LABEL.format(label) if tpu_shape.is_pathways(resource) else _BY_GKE
 
 
-@rule("TPU168", _KINDS | {"RayCluster", "RayJob", "RayService"})
+@rule("TPU168", _KINDS | {"ClusterTrainingRuntime", "TrainingRuntime"} | ray.KINDS)
 def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
     counts = {id(pods): _slices(resource, pods) for pods in resource.pods if pods.asks_for_tpu}
     total = sum(counts.values())
@@ -99,7 +100,7 @@ def _number_of_slices(resource: Resource, objects: ObjectSet) -> Findings:
 
 def _slices(resource: Resource, pods: Pods) -> int:
     """Return the number of slices of a pod template: Jobs, or the hosts of a Ray group; 0 if it is scaled."""
-    if resource.kind in _KINDS:
+    if pods.job_path:
         return pods.replicas
     group = mapping(at(resource.data, *pods.path[:-1]))
     replicas = number(group.get("replicas"), 0) or 0
@@ -122,6 +123,8 @@ def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
         near = (name for name, some in seen if some[0] <= numbers[-1] and numbers[0] <= some[-1])
         others = [name for name in near if name != pods.name]
         seen.append((pods.name, numbers))
+        of_run = resource.namespace, own.of(_ADDRESS)[1], literal
+        first = _first_slices(objects).get(of_run, resource)
         if is_written and pods.replicas > 1:
             yield Finding(path, f"all {pods.replicas} slices have {_SLICE_ID} {value}", hint)
         elif most is not None and numbers[-1] >= most:
@@ -130,9 +133,24 @@ def _slice_id(resource: Resource, objects: ObjectSet) -> Findings:
         elif others and (is_written or (limit or 0) > pods.replicas):
             message = f"replicatedJobs '{others[0]}' and '{pods.name}' both have {_SLICE_ID} {value}"
             yield Finding(path, message, each)
+        elif first is not resource:
+            message = f"{first.subject} has {_SLICE_ID} {value} and the same coordinator"
+            yield Finding(path, message, each)
 
 
-@rule("TPU170", _KINDS)
+@once
+def _first_slices(objects: ObjectSet) -> dict[tuple[str, str, str], Resource]:
+    """Return the first object with a slice of a run, by namespace, coordinator, and number of the slice."""
+    first: dict[tuple[str, str, str], Resource] = {}
+    for resource in (one for kind in sorted(_KINDS) for one in objects.of_kind(kind)):
+        for _, own in _of_slices(resource, objects):
+            key = resource.namespace, own.of(_ADDRESS)[1], own.of(_SLICE_ID)[1]
+            if all(key[1:]):
+                first.setdefault(key, resource)
+    return first
+
+
+@rule("TPU170", _KINDS | {"LeaderWorkerSet"})
 def _coordinator(resource: Resource, objects: ObjectSet) -> Findings:
     for pods, own in _of_slices(resource, objects):
         if _hosts(resource, pods, own) > 1:
@@ -168,6 +186,8 @@ def stranger(address: str, resource: Resource, objects: ObjectSet, *, by_hand: b
     if name in ("localhost", "127") and not (name == "localhost" and subdomain):
         return "each host treats itself as the first one"
     place = _place(name, resource)
+    if resource.kind == "LeaderWorkerSet" and name.startswith(f"{resource.name}-"):
+        return ""
     if place is None:
         if not subdomain or not _POD.fullmatch(name) or any(objects.widest.named("Service", name, "")):
             return ""

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slicewright.check.rules.fit_namespace import NAMESPACED
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, entries, mapping, number, texts
-from slicewright.kubernetes.kinds import RUN_OF
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS, RUN_OF
 from slicewright.kubernetes.labels import JOB_NAME, NAMESPACE_NAME, REPLICATED_JOB
 from slicewright.kubernetes.pods import Pods
-from slicewright.kubernetes.scheduler import requirement
+from slicewright.kubernetes.scheduler import Requirement, requirement
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, rule
 
 _PORT = 8471
@@ -31,13 +30,14 @@ def labels_of(resource: Resource, pods: Pods) -> dict[str, str]:
     return own
 
 
-def selects(selector: object, labels: Mapping[str, str]) -> bool:
-    """Tell whether a selector of labels selects an object."""
-    of_map = mapping(selector)
-    expressions = [requirement(one) for _, one in entries(of_map.get("matchExpressions"))]
-    return texts(of_map.get("matchLabels")).items() <= labels.items() and all(
-        one.accepts(labels.get(one.key)) for one in expressions
-    )
+def selects(selector: object, labels: Mapping[str, str], group: str = "") -> bool:
+    """Tell whether a selector selects an object, or may where the controller of a group adds labels."""
+    maker, own = group.partition(".")[0], texts(at(selector, "matchLabels"))
+    expressions = [requirement(one) for _, one in entries(at(selector, "matchExpressions"))]
+    expressions += [Requirement(key, "In", (value,)) for key, value in own.items()]
+    keys = {one.key for one in expressions if one.key not in labels}
+    unknown = {key for key in keys if maker and maker in key.partition("/")[0]}
+    return all(one.key in unknown or one.accepts(labels.get(one.key)) for one in expressions)
 
 
 def _of_namespace(selector: dict[str, Any], namespace: str) -> bool:
@@ -47,7 +47,7 @@ def _of_namespace(selector: dict[str, Any], namespace: str) -> bool:
     return not keys <= {NAMESPACE_NAME} or selects(selector, {NAMESPACE_NAME: namespace})
 
 
-def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespace: str) -> bool:
+def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], resource: Resource) -> bool:
     """Tell whether a rule of a policy lets the pods of a run reach each other."""
     ports = [port for _, port in entries(entry.get("ports"))]
     if ports and not any(_is_open(port) for port in ports):
@@ -56,10 +56,10 @@ def _lets(entry: dict[str, Any], peers: str, labels: Mapping[str, str], namespac
     return not listed or any(
         "ipBlock" in peer
         or (
-            selects(peer.get("podSelector"), labels)
+            selects(peer.get("podSelector"), labels, resource.group)
             and (
                 "namespaceSelector" not in peer
-                or _of_namespace(mapping(peer["namespaceSelector"]), namespace)
+                or _of_namespace(mapping(peer["namespaceSelector"]), resource.namespace or "default")
             )
         )
         for peer in listed
@@ -100,7 +100,7 @@ def _policies(resource: Resource, pods: Pods, objects: ObjectSet) -> Iterator[tu
     for direction, key, peers in _WAYS:
         isolating = [policy for policy in own if direction in _types(policy)]
         rules = [entry for policy in isolating for _, entry in entries(at(policy.data, "spec", key))]
-        if isolating and not any(_lets(entry, peers, labels, namespace) for entry in rules):
+        if isolating and not any(_lets(entry, peers, labels, resource) for entry in rules):
             yield isolating[0], key, peers
         elif isolating and key == "egress" and not any(map(_resolves, rules)):
             yield isolating[0], key, ""
@@ -113,7 +113,7 @@ def _types(policy: Resource) -> list[str]:
     return ["Ingress", "Egress"] if at(policy.data, "spec", "egress") else ["Ingress"]
 
 
-@rule("REF169", NAMESPACED, "warning")
+@rule("REF169", NAMESPACED_KINDS, "warning")
 def _apart(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
         row = shape(pods, objects)

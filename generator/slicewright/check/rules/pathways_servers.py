@@ -5,9 +5,15 @@ from collections.abc import Iterator
 
 from slicewright.check.rules.pathways import RUNTIME
 from slicewright.check.rules.tpu_shape import exclusive, is_colocated, is_pathways
-from slicewright.kubernetes.fields import at, digits, entries, number, text, texts, words
+from slicewright.kubernetes.fields import at, count, digits, entries, number, text, texts, words
 from slicewright.kubernetes.kinds import POD_KINDS, RUN_KINDS
-from slicewright.kubernetes.labels import EXCLUSIVE_TOPOLOGY, HOSTNAME, JOBSET_NAME, REPLICATED_JOB
+from slicewright.kubernetes.labels import (
+    EXCLUSIVE_TOPOLOGY,
+    HOSTNAME,
+    JOBSET_NAME,
+    LWS_EXCLUSIVE,
+    REPLICATED_JOB,
+)
 from slicewright.kubernetes.pods import REQUIRED, Pods, flags
 from slicewright.kubernetes.problem import Path, dotted
 from slicewright.kubernetes.scheduler import requirement
@@ -18,6 +24,7 @@ GOOGLE_BUCKET = "gs://cloud-pathways-staging/"
 _SERVER = re.compile(r".*pathways[^@:]*(?:server|proxy)(?::([^@]+))?")
 _RELEASE = re.compile(r"(?:^|[-_])jax[-_]?v?([0-9]+\.[0-9]+\.[0-9]+)")
 _TPU_FLAG = re.compile(r"--(?:xla_tpu|xla_jf|xla_sc|megascale)_[^\s\"']+")
+_HEADS = RUN_KINDS - {"PathwaysJob"} | {"LeaderWorkerSet"}
 _FLAGS = {"XLA_FLAGS": _TPU_FLAG, "LIBTPU_INIT_ARGS": re.compile(r"--[^\s\"']+")}
 """Variables with flags for TPUs. libtpu reads the second one; the first one also affects XLA on CPUs."""
 
@@ -78,6 +85,7 @@ class _Head:
         ports = [flags(container).get("--server_port", (0, ""))[1] for container in containers]
         self.served = {port for port in map(digits, ports) if port}
         self.declared = host_ports(pods)
+        self.count = pods.count * count(at(resource.data, "spec", "replicas"))
         run = {JOBSET_NAME: resource.name, REPLICATED_JOB: pods.name}
         self.labels = {**pods.labels, **(run if resource.kind == "JobSet" else {})}
 
@@ -110,7 +118,7 @@ def _heads(objects: ObjectSet) -> list[_Head]:
     heads = (
         _Head(resource, pods)
         for resource in objects.all
-        if resource.kind in RUN_KINDS - {"PathwaysJob"}
+        if resource.kind in _HEADS and LWS_EXCLUSIVE not in resource.annotations
         for pods in resource.pods
         if pods.spec.get("hostNetwork") is True and not pods.asks_for_tpu and not exclusive(resource, pods)
     )
@@ -123,14 +131,14 @@ def _unlisted(objects: ObjectSet) -> list[_Head]:
     return [head for head in _heads(objects) if head.served - head.declared]
 
 
-@rule("PW147", RUN_KINDS - {"PathwaysJob"}, "warning")
+@rule("PW147", _HEADS, "warning")
 def shared_host(resource: Resource, objects: ObjectSet) -> Findings:
     """Find servers that the scheduler may put on one node, where they open the same port."""
     heads = _heads(objects)
     for head in heads:
         if head.resource is resource:
             for other in heads if head.served - head.declared else _unlisted(objects):
-                ports = head.shared(other) if head is not other or head.pods.count > 1 else set()
+                ports = head.shared(other) if head is not other or head.count > 1 else set()
                 if ports:
                     whose = "of the run" if other.resource is resource else f"of {other.resource.subject}"
                     message = f"the scheduler may put pods '{other.pods.name}' {whose} on the same node, "

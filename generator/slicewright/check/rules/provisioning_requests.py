@@ -8,8 +8,8 @@ from slicewright.check.rules.fit import LABEL, Asked, asked
 from slicewright.check.rules.kueue_queues import queued_flavors
 from slicewright.check.rules.tpu_shape import of_labels, shape
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, number, text
-from slicewright.kubernetes.kinds import POD_KINDS, QUEUED_KINDS
+from slicewright.kubernetes.fields import at, entries, number, sequence, text
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS, POD_KINDS, QUEUED_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
     ACCELERATOR_COUNT,
@@ -28,8 +28,6 @@ _CONSUME = "consume-provisioning-request"
 _CLASS = "provisioning-class-name"
 _PREFIXES = ("autoscaling.x-k8s.io/", "cluster-autoscaler.kubernetes.io/")
 """Prefixes of both annotations; the second one is deprecated."""
-POD_MAKERS = POD_KINDS - {"PodTemplate"}
-"""Kinds of which pods are made: those of a PodTemplate are only described."""
 
 
 @rule(
@@ -130,6 +128,11 @@ def _template(resource: Resource, objects: ObjectSet) -> Findings:
 
 @rule("KQ168", {_REQUEST})
 def _count(resource: Resource, objects: ObjectSet) -> Findings:
+    sets = len(sequence(at(resource.data, "spec", "podSets")))
+    if sets > 1 and at(resource.data, "spec", "provisioningClassName") == QUEUED_CLASS:
+        hint = "write a request for each slice, with all of its hosts in one pod set"
+        yield Finding(("spec", "podSets"), f"the request has {sets} pod sets, but GKE takes one", hint)
+        return
     for path, count, _, pods, _ in _templates(resource, objects):
         row = shape(pods, objects) if pods else None
         if row is None or not row.multi_host or count in (0, row.hosts):
@@ -145,7 +148,7 @@ def _count(resource: Resource, objects: ObjectSet) -> Findings:
         yield Finding((*path, "count"), message, hint, fix)
 
 
-@rule("KQ170", POD_MAKERS, "warning")
+@rule("KQ170", NAMESPACED_KINDS, "warning")
 def _consumer(resource: Resource, objects: ObjectSet) -> Findings:
     """Find pods for the nodes of a request that do not consume it, or consume one that does not exist."""
     requests = _beside(_REQUEST, resource, objects)
@@ -196,7 +199,11 @@ def _is_consumed(request: Resource, objects: ObjectSet) -> bool:
 def _consumes(resource: Resource, name: str, beside: Resource) -> bool:
     """Tell whether pods of a run in the namespace of another object consume a request."""
     is_near = (resource.namespace or "default") == (beside.namespace or "default")
-    return is_near and resource.kind in POD_MAKERS and any(_consumed(pods) == name for pods in resource.pods)
+    return (
+        is_near
+        and resource.kind in NAMESPACED_KINDS
+        and any(_consumed(pods) == name for pods in resource.pods)
+    )
 
 
 def is_behind_request(resource: Resource, pods: Pods, objects: ObjectSet) -> bool:

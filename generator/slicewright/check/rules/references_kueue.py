@@ -71,10 +71,12 @@ def local_queue(resource: Resource, objects: ObjectSet) -> Findings:
     yield Finding(path, message, hint, is_certain=is_certain)
 
 
-@rule("REF165", RUN_KINDS, "warning")
+@rule("REF165", RUN_KINDS | {"CronJob", "RayJob"}, "warning")
 def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
     uses_chips = resource.kind == "PathwaysJob" or any(pods.asks_for_tpu for pods in resource.pods)
-    keys = {*resource.labels, *map(meant_key, resource.labels)}  # KQ150 reports a misspelt one
+    # KQ133 and KQ150 report labels that are misplaced or misspelt.
+    written = [key for _, holder, _ in resource.holders for key in texts(holder.get("labels"))]
+    keys = {*written, *map(meant_key, written)}
     if QUEUE in keys or RUN in keys or not uses_chips:
         return
     is_kept = _keeps_without_queue(resource, objects)
@@ -89,10 +91,11 @@ def _unqueued(resource: Resource, objects: ObjectSet) -> Findings:
         not queues and not is_kept
     ) or _DEFAULT in queues:  # Kueue itself adds the label of the queue `default`
         return
+    subject = "Job of the CronJob" if resource.kind == "CronJob" else resource.kind
     effect = "so Kueue keeps it suspended" if is_kept else "so Kueue does not count its chips"
-    message = f"the {resource.kind} has no label {QUEUE}, {effect}"
+    message = f"the {subject} has no label {QUEUE}, {effect}"
     named = f": {joined(queues, 'or')}" if queues else ""
-    yield Finding(("metadata", "labels"), message, f"name a LocalQueue of its namespace{named}")
+    yield Finding(queue_label(resource)[0][:-1], message, f"name a LocalQueue of its namespace{named}")
 
 
 @rule("KQ186", QUEUED_KINDS)
@@ -151,6 +154,9 @@ def _clusters(resource: Resource, objects: ObjectSet) -> Findings:
 def _priority(resource: Resource, objects: ObjectSet) -> Findings:
     name, path = resource.labels.get(PRIORITY_CLASS, ""), ("metadata", "labels", PRIORITY_CLASS)
     yield from dangling(resource, objects, "WorkloadPriorityClass", name, path)
+    if objects.has("PriorityClass", name) and not objects.of_kind("WorkloadPriorityClass"):
+        message = f"'{name}' is a PriorityClass, but Kueue needs a WorkloadPriorityClass of this name"
+        yield Finding(path, message, is_certain=objects.is_cluster)
 
 
 @rule("REF109", {"ResourceFlavor"})

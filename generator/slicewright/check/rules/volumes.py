@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from slicewright.check.rules.fit_namespace import finished_before
-from slicewright.check.rules.provisioning_requests import POD_MAKERS, is_behind_request
+from slicewright.check.rules.provisioning_requests import is_behind_request
 from slicewright.check.rules.tpu_shape import shape
 from slicewright.kubernetes.fields import at, count, entries, mapping, text, words
-from slicewright.kubernetes.kinds import POD_KINDS
+from slicewright.kubernetes.kinds import NAMESPACED_KINDS, POD_KINDS
 from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
@@ -88,7 +88,7 @@ def _modes(spec: dict[str, Any]) -> frozenset[str]:
     return frozenset(mode for _, mode in words(spec.get("accessModes")))
 
 
-@rule("REF166", POD_MAKERS)
+@rule("REF166", NAMESPACED_KINDS)
 def _one_node(resource: Resource, objects: ObjectSet) -> Findings:
     """Find claims of one node, or of one pod, that pods on several hosts mount."""
     hosts: dict[str, int] = {}
@@ -125,7 +125,7 @@ def _first_users(objects: ObjectSet) -> dict[tuple[str, str], Resource]:
     users: dict[tuple[str, str], Resource] = {}
     for resource in objects.all:
         for pods in resource.pods:
-            if resource.kind in POD_MAKERS and _hosts(resource, pods, objects):
+            if resource.kind in NAMESPACED_KINDS and _hosts(resource, pods, objects):
                 for mount in _mounts(resource, pods, objects):
                     users.setdefault(mount.volume, resource)
     return users

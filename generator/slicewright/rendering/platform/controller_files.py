@@ -12,10 +12,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from slicewright.document.write import write_document
 from slicewright.kubernetes.kinds import CONFIGURATION_KEY, KUEUE_CONFIG_MAP, Api
@@ -31,6 +30,12 @@ from slicewright.rendering.kustomization import (
     Stopped,
     read_kustomization,
     second,
+)
+from slicewright.rendering.platform.controller_settings import (
+    is_size,
+    jobset_configuration,
+    size_operations,
+    size_words,
 )
 from slicewright.rendering.platform.flavor import DEFAULT_KUEUE, has_kueue
 from slicewright.rendering.platform.kueue_configuration import config_map, configuration
@@ -229,6 +234,9 @@ def lacks_configuration(text: str) -> bool:
 
 PATCH = "kueue-manager-config.patch.yaml"
 RESTART = "kueue-restart.patch.yaml"
+JOBSET_PATCH = "jobset-manager-config.patch.yaml"
+JOBSET_RESTART = "jobset-restart.patch.yaml"
+_SIZE = "-size.patch.yaml"
 _UP = "../../../"
 """The path from the folder to the root of the tree."""
 _CONFIGURED = "slicewright.dev/configuration"
@@ -239,18 +247,19 @@ def needed_releases(site: ResolvedCluster, workloads: Iterable[Workload]) -> tup
     """Return the releases that a cluster needs; none if it installs its controllers otherwise.
 
     Kueue is needed if the file uses it, JobSet for Kueue and for everything that makes JobSets, and the
-    operator of PathwaysJobs for PathwaysJobs. A version in the file is installed in any case.
+    operator of PathwaysJobs for PathwaysJobs. A version or a size in the file is installed in any case.
     """
     cluster = site.cluster
     if not cluster.installs:
         return ()
     written = cluster.spec.get("versions", {})
+    named = {*written, *cluster.spec.get("controllers", {})}
     apis = {workload.api for workload in workloads if cluster.name in workload.clusters}
-    needed = {KUEUE, JOBSET} if has_kueue(site) else {JOBSET} if PATHWAYS.field in written else set()
+    needed = {KUEUE, JOBSET} if has_kueue(site) else {JOBSET} if PATHWAYS.field in named else set()
     return tuple(
         Release(controller, written.get(controller.field, controller.default))
         for controller in CONTROLLERS
-        if controller in needed or controller.field in written or apis.intersection(controller.runs)
+        if controller in needed or controller.field in named or apis.intersection(controller.runs)
     )
 
 
@@ -258,36 +267,54 @@ def controller_files(site: ResolvedCluster, releases: Sequence[Release]) -> dict
     """Return the files of a cluster's controllers by path."""
     if not releases:
         return {}
-    contents: dict[str, str] = {}
+    patches: dict[str, list[Object]] = {}
     written = site.cluster.spec.get("kueue")
     if written is not None:
         text = write_document(configuration(site, written))
-        contents[PATCH] = site.live(write_document(_replace(text)))
-        contents[RESTART] = site.live(write_document(_restart(text)))
-    listing = _kustomization(releases, patched=bool(contents))
+        patches |= {PATCH: _replace(text), RESTART: _restart(text)}
+    if gates := site.cluster.jobset_gates:
+        text = jobset_configuration(gates)
+        patches |= {JOBSET_PATCH: _replace(text), JOBSET_RESTART: _restart(text)}
+    for controller in (release.controller for release in releases):
+        if operations := size_operations(site, controller.field):
+            patches[f"{controller.name}{_SIZE}"] = operations
+    contents = {name: site.live(write_document(operations)) for name, operations in patches.items()}
+    listing = _kustomization(releases, patches)
     contents[FILE_NAME] = header.live("the controllers of this cluster", listing)
     return {f"{controllers_folder(site.cluster.name)}/{name}": text for name, text in contents.items()}
 
 
-def _kustomization(releases: Iterable[Release], *, patched: bool) -> str:
+def _kustomization(releases: Iterable[Release], patches: Iterable[str]) -> str:
     resources = [f"{_UP}{release.folder}" for release in releases]
-    patches = {"patches": _PATCHES} if patched else {}
-    return write_document({**KUSTOMIZATION, "resources": resources, **patches})
+    entries = [{"path": name, "target": _TARGETS[name]} for name in patches]
+    listed = {"patches": entries} if entries else {}
+    return write_document({**KUSTOMIZATION, "resources": resources, **listed})
 
 
-_CONFIG_MAP = {"version": "v1", "kind": "ConfigMap", "name": KUEUE_CONFIG_MAP}
-_DEPLOYMENT = {"group": "apps", "version": "v1", "kind": "Deployment", "name": KUEUE.deployment}
-_PATCHES = [
-    {"path": PATCH, "target": {**_CONFIG_MAP, "namespace": KUEUE.namespace}},
-    {"path": RESTART, "target": {**_DEPLOYMENT, "namespace": KUEUE.namespace}},
-]
+def _deployment(controller: Controller) -> Object:
+    named = {"name": controller.deployment, "namespace": controller.namespace}
+    return {"group": "apps", "version": "v1", "kind": "Deployment", **named}
 
 
-def _replace(text: str) -> list[dict[str, str]]:
+def _config_map(controller: Controller, name: str) -> Object:
+    return {"version": "v1", "kind": "ConfigMap", "name": name, "namespace": controller.namespace}
+
+
+_TARGETS = {
+    PATCH: _config_map(KUEUE, KUEUE_CONFIG_MAP),
+    RESTART: _deployment(KUEUE),
+    JOBSET_PATCH: _config_map(JOBSET, "jobset-manager-config"),
+    JOBSET_RESTART: _deployment(JOBSET),
+    **{f"{controller.name}{_SIZE}": _deployment(controller) for controller in CONTROLLERS},
+}
+"""The patches of a folder in their order, and what each changes."""
+
+
+def _replace(text: str) -> list[Object]:
     return [{"op": "replace", "path": f"/data/{CONFIGURATION_KEY}", "value": text}]
 
 
-def _restart(text: str) -> list[dict[str, str]]:
+def _restart(text: str) -> list[Object]:
     path = f"/spec/template/metadata/annotations/{_CONFIGURED.replace('/', '~1')}"
     return [{"op": "add", "path": path, "value": digest(text)[:16]}]
 
@@ -334,6 +361,8 @@ class Installed(Struct, frozen=True):
     releases: tuple[Release, ...] = ()
     configuration: str = ""
     """Kueue's Configuration as text; empty if it is the release's own."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """What differs of the others' pods and gates, in words, by the title of the controller."""
     edited: bool = False
     """Whether somebody edited the folder, so that it may change more of the releases."""
 
@@ -358,8 +387,27 @@ def installed(folder: str, read_text: ReadText) -> Installed | None:
     releases = tuple(release for release in listed if release is not None)
     if len(releases) < len(spec.resources) or spec.components:
         return None
-    patches = [patch.operations for patch in spec.patches]
-    value = next((str(operation.get("value")) for operation in chain(*patches)), "")
-    as_written = header.body_of(text) == _kustomization(releases, patched=bool(patches))
-    as_written &= patches == ([_replace(value), _restart(value)] if patches else [])
-    return Installed(releases, value, edited=not as_written)
+    names = [name for name in _TARGETS if read_text(f"{folder}/{name}") is not None]
+    as_written = header.body_of(text) == _kustomization(releases, names)
+    patches = dict(zip(names, (patch.operations for patch in spec.patches), strict=False))
+    values = {name: _value(patches.get(name, [])) for name in (PATCH, JOBSET_PATCH)}
+    for (name, value), restart in zip(values.items(), (RESTART, JOBSET_RESTART), strict=True):
+        as_written &= not {name, restart} & patches.keys() or (
+            patches.get(name) == _replace(value) and patches.get(restart) == _restart(value)
+        )
+    words: dict[str, list[str]] = {}
+    for controller in CONTROLLERS:
+        size = patches.get(f"{controller.name}{_SIZE}", [])
+        as_written &= is_size(size)
+        words[controller.title] = size_words(size)
+    if gates := _GATE.findall(values[JOBSET_PATCH].partition("featureGates:")[2]):
+        words[JOBSET.title].append(f"feature gates {', '.join(gates)}")
+    settings = {title: ", ".join(parts) for title, parts in words.items() if parts}
+    return Installed(releases, values[PATCH], settings, edited=not as_written)
+
+
+_GATE = re.compile(r"^  (\w+): true$", re.MULTILINE)
+
+
+def _value(operations: Sequence[Object]) -> str:
+    return str(operations[0].get("value")) if operations else ""

@@ -35,6 +35,7 @@ _FLAGS = {
     "nodeConfig.serviceAccount": "service-account",
     "nodeConfig.scopes": "scopes",
     "nodeConfig.workloadMetadata": "workload-metadata",
+    "nodeConfig.hostMaintenanceInterval": "host-maintenance-interval",
     "nodeConfig.privateNodes": "enable-private-nodes",
     _RUNNER: """
         account configuration impersonate-service-account flags-file async format help quiet
@@ -70,6 +71,7 @@ _NODE_ARGUMENTS = {
     "nodeConfig.serviceAccount": "service_account",
     "nodeConfig.serviceAccount: its roles decide, the scope is cloud-platform": "oauth_scopes",
     "nodeConfig.workloadMetadata": "workload_metadata_config",
+    "nodeConfig.hostMaintenanceInterval": "host_maintenance_policy",
 }
 """Those of node_config."""
 ARGUMENTS = {

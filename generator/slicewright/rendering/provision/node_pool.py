@@ -60,6 +60,7 @@ class NodePool:
     """The Google service account of the nodes; empty: that of Compute Engine, or of the environment."""
     scopes: tuple[str, ...] = ()
     workload_metadata: str = ""
+    host_maintenance_interval: str = ""
     private_nodes: bool | None = None
     gcloud_flags: tuple[str, ...] = ()
     """Further flags, which slicewright does not know."""
@@ -185,6 +186,7 @@ def _configured(written: dict[str, Any], boot_disk: str) -> dict[str, Any]:
         "service_account": account,
         "scopes": tuple(config.get("scopes", scopes)),
         "workload_metadata": config.get("workloadMetadata", ""),
+        "host_maintenance_interval": config.get("hostMaintenanceInterval", ""),
         "private_nodes": config.get("privateNodes"),
         "gcloud_flags": tuple(config.get("gcloudFlags", ())),
         "terraform_arguments": config.get("terraformArguments", {}),

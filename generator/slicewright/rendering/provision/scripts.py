@@ -11,6 +11,8 @@ from shlex import quote
 from slicewright.intent.tpuworkload import Provisioning
 from slicewright.kubernetes.problem import counted
 from slicewright.rendering.plan.resolved_cluster import ResolvedCluster, region_of
+from slicewright.rendering.provision.access import access_flags, bound_teams
+from slicewright.rendering.provision.maintenance import Exclusion, exclusions, window
 from slicewright.rendering.provision.node_pool import NodePool, node_pools
 
 
@@ -33,6 +35,7 @@ def node_pool_flags(pool: NodePool) -> tuple[str, ...]:
         "--service-account": pool.service_account,
         "--scopes": ",".join(pool.scopes),
         "--workload-metadata": pool.workload_metadata,
+        "--host-maintenance-interval": pool.host_maintenance_interval,
     }
     flags = [f"{name}={value}" for name, value in values.items() if value]
     if is_private is not None:
@@ -155,18 +158,42 @@ def _cluster(site: ResolvedCluster) -> str:
     flags = [f"--release-channel={gke.get('releaseChannel', 'regular')}"]
     if "version" in gke:
         flags.append(f"--cluster-version={gke['version']}")
+    flags += access_flags(site)
     if site.cluster.mode == "Autopilot":
         make = _call("make_cluster", "create-auto", *flags)
     else:
         if "nodeLocations" in spec:
             flags.insert(0, f"--node-locations={','.join(spec['nodeLocations'])}")
+        if system := gke.get("systemNodes"):
+            flags += [f"--machine-type={system['machineType']}", f"--num-nodes={system['nodes']}"]
         own = ['--workload-pool="$PROJECT.svc.id.goog"', f"--addons={','.join(ADDONS)}"]
         make = " \\\n  ".join([_call("make_cluster", "create", *flags), *own])
     purpose = f"Creates cluster {site.cluster.name}, unless it exists.\n"
     if site.cluster.mode == "Standard":
         purpose += "It has GKE's default pool, for DNS, JobSet, Kueue and other system pods.\n"
     purpose += "USAGE"
-    return _script(site, "cluster.sh", purpose, [f"enable_apis {' '.join(APIS)}\n{make}"])
+    blocks = [f"enable_apis {' '.join(APIS)}\n{make}"]
+    hours = window(site)
+    calls = [_call("maintenance_window", *hours.words)] if hours else []
+    calls += [_call("maintenance_exclusion", item.name, *_exclusion_flags(item)) for item in exclusions(site)]
+    if calls:
+        blocks.append("\n".join(["# when GKE may not upgrade nodes under a run", *calls]))
+    bound = [
+        _call(
+            "workload_identity", f"{team.namespace}/{team.service_account_name}", team.google_service_account
+        )
+        for team in bound_teams(site)
+    ]
+    if bound:
+        blocks.append("\n".join(["# Workload Identity of the teams", *bound]))
+    return _script(site, "cluster.sh", purpose, blocks)
+
+
+def _exclusion_flags(exclusion: Exclusion) -> tuple[str, ...]:
+    """Return the flags of `gcloud container clusters update` for a maintenance exclusion."""
+    flag = "--add-maintenance-exclusion"
+    end = f"{flag}-end={exclusion.end_time}" if exclusion.end_time else f"{flag}-until-end-of-support"
+    return f"{flag}-scope={exclusion.scope.lower()}", f"{flag}-start={exclusion.start_time}", end
 
 
 def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
@@ -175,7 +202,10 @@ def _node_pools(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     blocks = ["list_node_pools" + "\nlist_workload_policies" * has_policies]
     for _, group in groupby(pools, key=lambda pool: pool.pool):
         blocks += _calls(list(group))
-    purpose = f"Creates the node pools of cluster {site.cluster.name} that do not exist yet.\nUSAGE"
+    blocks.append("finish_node_pools")
+    purpose = (
+        f"Creates the node pools of cluster {site.cluster.name} that do not exist yet, side by side.\nUSAGE"
+    )
     return _script(site, "node-pools.sh", purpose, blocks, needs_region=has_policies)
 
 
@@ -203,7 +233,13 @@ def _title(pools: list[NodePool]) -> str:
 def _verify(site: ResolvedCluster, pools: tuple[NodePool, ...]) -> str:
     """Return `verify.sh`; it exits 1 with a table if something differs, 3 if it cannot read the cluster."""
     parts = "its mode is"
-    blocks = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
+    hours, excluded = window(site), exclusions(site)
+    compared = [f"cannot_see=3\ncompare_cluster {site.cluster.mode}"]
+    compared += [_call("compare_window", *hours.words)] if hours else []
+    blocks = ["\n".join(compared)]
+    if excluded:
+        rows = "".join(f"{item.name} {item.scope} {item.ends}\n" for item in excluded)
+        blocks.append(f"compare_exclusions <<'EXCLUSIONS'\n{rows}EXCLUSIONS")
     if pools:
         parts = "its node pool is" if len(pools) == 1 else f"its {len(pools)} node pools are"
         rows = "".join(f"{' '.join(_columns(pool))}\n" for pool in pools)
@@ -234,6 +270,7 @@ def _columns(pool: NodePool) -> tuple[str, ...]:
         f"{scaling.least}-{scaling.most}" if scaling else "-",
         nodes,
         ",".join(sorted(pool.zones)) or "*",
+        *filter(None, [pool.host_maintenance_interval]),
     )
 
 

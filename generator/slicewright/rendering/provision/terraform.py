@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from slicewright.kubernetes.labels import RESERVATION_AFFINITY
 from slicewright.rendering.plan.resolved_cluster import CPU_DISK, ResolvedCluster, region_of
+from slicewright.rendering.provision.access import access_blocks, identities
 from slicewright.rendering.provision.further import with_arguments
 from slicewright.rendering.provision.hcl import (
     Attribute,
@@ -20,6 +21,7 @@ from slicewright.rendering.provision.hcl import (
     Value,
     block,
 )
+from slicewright.rendering.provision.maintenance import maintenance_policy
 from slicewright.rendering.provision.node_pool import NodePool, cluster_zones
 from slicewright.rendering.provision.scripts import reservation_path
 
@@ -98,8 +100,10 @@ def environment(site: ResolvedCluster) -> Environment:
     )
 
 
-GOOGLE = ">= 6.50, < 8"
-"""The google providers; the tests hold every resource against the tables of the first and of a late one."""
+GOOGLE = ">= 7.31, < 8"
+"""The google providers, from one with `end_time_behavior` on.
+
+The tests hold every resource against the tables of the first and of a late one."""
 
 REQUIRED_VERSION = ">= 1.5.0"
 """Terraform or OpenTofu; OpenTofu begins with 1.6."""
@@ -169,6 +173,8 @@ def _variables(environment: Environment) -> Iterator[tuple[Block, Value]]:
         yield _needed("zone", "The zone of the nodes, TPU nodes first", environment.zone)
     yield _needed("network_name", "The network of the cluster", fields["networkName"])
     yield _needed("subnet_name", "The subnet of the cluster", fields["subnetName"])
+    mtu = "The MTU of the network; null takes that of Google Cloud"
+    yield _variable("network_mtu", mtu, Expression("number"), fields.get("networkMtu"), default=None)
     yield _default("subnet_ip_range", "The IP range of the subnet", "subnetIpRange", fields)
     yield _default("pods_ip_range", "The secondary IP range for pods", "podsIpRange", fields)
     yield _default("services_ip_range", "The secondary IP range for services", "servicesIpRange", fields)
@@ -219,9 +225,9 @@ _NODE_ROLES = [Expression(f"google_project_iam_member.{name}") for name in ("gke
 """The rights of nodes must exist before the nodes, and until the last node is gone."""
 
 
-def cluster_resources(environment: Environment) -> tuple[Item, ...]:
+def cluster_resources(site: ResolvedCluster, environment: Environment) -> tuple[Item, ...]:
     """Return cluster.tf: a VPC-native cluster with Workload Identity and no node pool of its own."""
-    autopilot = environment.autopilot
+    autopilot, fields = environment.autopilot, environment.fields
     body: list[Item] = [
         block(
             "ip_allocation_policy",
@@ -230,6 +236,8 @@ def cluster_resources(environment: Environment) -> tuple[Item, ...]:
         ),
         block("release_channel", channel=Expression("var.gke_release_channel")),
         block("workload_identity_config", workload_pool=Expression('"${var.project_id}.svc.id.goog"')),
+        maintenance_policy(site),
+        *access_blocks(site),
     ]
     if autopilot:
         nodes = block("auto_provisioning_defaults", service_account=_ACCOUNT, oauth_scopes=OAUTH_SCOPES)
@@ -261,6 +269,7 @@ def cluster_resources(environment: Environment) -> tuple[Item, ...]:
             depends_on=_NODE_ROLES,
             body=body,
         ),
+        *identities(site, environment.project, (fields["tpuNamespace"], fields["tpuSaName"])),
     )
 
 
@@ -363,6 +372,7 @@ def _node_config(pool: NodePool) -> Block:
     labels: dict[str, Value] = dict(pool.labels)
     disk_type: Value = pool.boot_disk or None
     disk_size: Value = pool.disk_size_gb
+    interval = pool.host_maintenance_interval
     if pool.shape:
         labels = {"multislice_group_name": Expression("var.multislice_group_name"), **labels}
     else:
@@ -387,6 +397,7 @@ def _node_config(pool: NodePool) -> Block:
             *_reservation(pool),
             block("workload_metadata_config", mode=pool.workload_metadata or "GKE_METADATA"),
             block("shielded_instance_config", enable_secure_boot=True, enable_integrity_monitoring=True),
+            *([block("host_maintenance_policy", maintenance_interval=interval)] if interval else ()),
         ],
     )
 

@@ -18,7 +18,7 @@ from slicewright.rendering.plan.resolved_cluster import (
     slice_names,
     starts_empty,
 )
-from slicewright.rendering.provision import further, validate_environment
+from slicewright.rendering.provision import further, maintenance, validate_environment
 from slicewright.rendering.provision.node_pool import creates_itself, node_pools, zones
 
 
@@ -132,6 +132,12 @@ def problems(site: ResolvedCluster, catalogue: Catalogue) -> Iterator[Problem]:
         message = "the location is missing, so nothing can be provisioned"
         yield site.source.problem("POOL020", ("spec",), message, hint)
     yield from _support(site)
+    yield from maintenance.problems(site)
+    has_no_default_pool = site.cluster.mode == "Autopilot" or "environment" in site.cluster.spec
+    if has_no_default_pool and "systemNodes" in site.cluster.spec.get("gke", {}):
+        message, hint = "'systemNodes' has no effect: the cluster has no default pool", "leave the field out"
+        path: Path = ("spec", "gke", "systemNodes")
+        yield site.source.problem("FIELD002", path, message, hint, key=True)
     for pool, shape in site.pools:
         yield from _empty(site, pool, shape)
         yield from _versions(site, catalogue, pool, shape)
