@@ -101,7 +101,7 @@ class Pages:
         """Take the folder of the schemas."""
         self._schemas = Schemas(root)
         self._described: dict[str, tuple[str, str]] = {}
-        """The page and the anchor of each schema of an object, by its place."""
+        """The page and the anchor of each object, and the name of its field, by its fields."""
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """Yield each page: its name and its text."""
@@ -140,22 +140,27 @@ class Pages:
         below = self._below(f"{page}.md#{key}", key, place, schema)
         return f"\n### {key}\n\n{self._line(place, schema, required=required)}\n{below}"
 
-    def _line(self, place: str, schema: Schema, *, required: bool) -> str:
+    def _line(self, place: str, schema: Schema, *, required: bool, shown: str = "") -> str:
+        key = place.rpartition("/")[2]
         schema = self._schemas.resolve(place, schema)[1]
         kind = _type(schema) + (", required" if required else "")
-        return f"*{kind}* {_description(schema)}".rstrip()
+        return f"*{kind}* {_description(schema, key, shown)}".rstrip()
 
-    def _below(self, here: str, name: str, place: str, schema: Schema, indent: str = "") -> str:
+    def _below(
+        self, here: str, name: str, place: str, schema: Schema, indent: str = "", shown: str = ""
+    ) -> str:
         """Return the list of the fields of an object, or a link to the heading that has it.
 
-        `name` is the field with those that contain it below the heading, as `pathways.head`.
+        `name` is the field with those that contain it below the heading, as `pathways.head`; `shown` has the
+        examples of these.
         """
         found = self._object(place, schema)
         if found is None:
             return ""
+        shown += json.dumps(self._schemas.resolve(place, schema)[1].get("examples", ())[:1])
         place, schema = found
-        described, of = self._described.setdefault(place, (here, name))
-        if described != here:
+        described, of = self._described.setdefault(json.dumps(schema["properties"]), (here, name))
+        if (described, of) != (here, name):
             page, _, heading = described.partition("#")
             link = f"#{heading.lower()}" if here.startswith(f"{page}#") else f"{page}#{heading.lower()}"
             return f"\n{indent}It has the fields of [{of}]({link}).\n"
@@ -163,8 +168,8 @@ class Pages:
         lines = "" if indent else "\n"
         for key in sorted(schema["properties"], key=lambda key: key not in required):
             value, at = schema["properties"][key], f"{place}/properties/{key}"
-            lines += f"{indent}- `{key}` {self._line(at, value, required=key in required)}\n"
-            lines += self._below(here, f"{name}.{key}", at, value, indent + "    ")
+            lines += f"{indent}- `{key}` {self._line(at, value, required=key in required, shown=shown)}\n"
+            lines += self._below(here, f"{name}.{key}", at, value, indent + "    ", shown)
         return lines
 
     def _object(self, place: str, schema: Schema) -> tuple[str, Schema] | None:
@@ -197,13 +202,17 @@ def _either(words: list[str]) -> str:
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def _description(schema: Schema) -> str:
+def _description(schema: Schema, key: str, shown: str) -> str:
+    """Return the description, the default and an example, unless it is a bare number or already shown."""
     text = escaped(str(schema.get("description", "")).replace("\n", " "))
     if "default" in schema and "default" not in text.lower():
         text += f" Default: `{json.dumps(schema['default'])}`."
     for value in schema.get("examples", ())[:1]:
-        shown = value if isinstance(value, str) and "\n" not in value else json.dumps(value)
-        text += f" Example: `{shown}`."
+        written = json.dumps(value)
+        if isinstance(value, int) or f'"{key}": {written}' in shown:
+            continue
+        example = value if isinstance(value, str) and "\n" not in value else written
+        text += f" Example: `{example}`."
     return text
 
 
