@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 
 from msgspec import Struct
 
@@ -134,6 +135,7 @@ def _whole(name: str, value: Fraction) -> str:
     return f"{value // 2**30}Gi" if value >= 2**30 else f"{value // 2**20}Mi"
 
 
+@cache
 def _sizes(machine: CpuMachine | None) -> dict[str, Fraction]:
     """Return what pods can request of a node, as far as it is known."""
     if machine is None:

@@ -55,8 +55,21 @@ def _labels(resource: Resource, pods: Pods) -> dict[str, Sequence[int]]:
     }
 
 
-def _of_slices(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, _Written]]:
-    """Yield the containers of the pods that ask for chips, with the pods."""
+@once
+def _read(_objects: ObjectSet) -> dict[int, list[tuple[Pods, _Written]]]:
+    """Return what the rules have read so far, by the identity of the object."""
+    return {}
+
+
+def _of_slices(resource: Resource, objects: ObjectSet) -> list[tuple[Pods, _Written]]:
+    """Return the containers of the pods that ask for chips, with the pods; five rules ask."""
+    read = _read(objects)
+    if id(resource) not in read:
+        read[id(resource)] = list(_containers(resource, objects))
+    return read[id(resource)]
+
+
+def _containers(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, _Written]]:
     for pods in (pods for pods in resource.pods if pods.asks_for_tpu):
         for place, container in pods.containers:
             known: dict[str, tuple[Path, str, Sequence[int]]] = {}

@@ -130,8 +130,8 @@ def shape(pods: Pods, objects: ObjectSet) -> Shape | None:
 
 def multi_host(pods: Pods, objects: ObjectSet) -> Shape | None:
     """Return the row of pods that are hosts of one slice, unless they tell libtpu that they are alone."""
-    row = shape(pods, objects) if pods.asks_for_tpu and not is_alone(pods) else None
-    return row if row is not None and row.multi_host else None
+    row = shape(pods, objects) if pods.asks_for_tpu else None
+    return row if row is not None and row.multi_host and not is_alone(pods) else None
 
 
 def slices(resource: Resource, objects: ObjectSet) -> Iterable[tuple[Shape, list[Pods]]]:
