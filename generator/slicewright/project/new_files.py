@@ -30,6 +30,7 @@ _PLACES = {
     "slicewright.yaml": "slicewright.yaml",
     "clusters/sample.yaml": "cluster.yaml",
     "workloads/hello.yaml": "workload.yaml",
+    "defaults/repository.yaml": "defaults.yaml",
     "requirements.txt": "requirements.txt",
     "Makefile": "Makefile",
     "README.md": "readme.md",

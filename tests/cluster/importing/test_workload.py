@@ -258,6 +258,22 @@ def test_pathways_job_is_imported_back() -> None:
     )
 
 
+@pytest.mark.parametrize("api", ["JobSet", "Job", "PathwaysJob"])
+def test_resilience_of_all_runs_is_not_that_of_an_imported_one(api: str) -> None:
+    """A TPUDefaults of the repository adds no failure rules that patches would have to remove."""
+    spec: Object = {"tpu": "v6e-16", "api": api, "container": {"image": "python:3.12", "command": ["a"]}}
+    if api == "PathwaysJob":
+        spec["pathways"] = {"pathwaysDir": "gs://b/d", "pathwaysVersion": "v1"}
+    item = rendered(workload({**spec, "naming": "Fixed"}))
+    defaults = {**HEAD, "kind": "TPUDefaults", "metadata": {"name": "all"}, "spec": {"resilience": {}}}
+    known = repository(defaults)
+
+    found = imported_run(item, "c1", known)
+
+    assert isinstance(found, ImportedRun), found
+    assert (None, ()) == (found.document["spec"]["resilience"], found.patched)
+
+
 @pytest.mark.parametrize("slices", [1, 2])
 def test_run_that_survives_lost_hosts_is_imported_back(slices: int) -> None:
     """A Job that counts the failures of each host has no other limit, rather than the default of 6 pods."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 from slicewright.catalogue.catalogue import Catalogue
 from slicewright.check.filling import names_in
 from slicewright.cluster.importing.flags import FALSE, TRUE, Flags
-from slicewright.cluster.importing.workload import rendered
+from slicewright.cluster.importing.workload import keep_failures, rendered
 from slicewright.document.document import is_unfinished
 from slicewright.intent.tpucluster import Cluster, LocalQueue
 from slicewright.kubernetes.kinds import SLICEWRIGHT_VERSION
@@ -102,6 +102,7 @@ def imported_command(
         "metadata": metadata,
         "spec": {"clusters": [cluster], **spec},
     }
+    keep_failures(document, known)
     _, problems = rendered(document, "JobSet", known)
     return problems if errors(problems) else ImportedCommand(document, tuple(flags.problems))
 

@@ -110,6 +110,7 @@ def imported_run(
         return (Problem("IMP020", f"{_name(source)} cannot be imported: {guesses}", hint),)
     refused: tuple[Problem, ...] = ()
     for document in guesses:
+        keep_failures(document, known)
         built, problems = rendered(document, source["kind"], known)
         refused = refused or problems
         if built is None:
@@ -160,6 +161,12 @@ def rendered(document: Object, kind: str, known: Repository) -> tuple[Object | N
     overlay, problems = make(planned[0], Bases(known.read_text, known.package.schemas))
     objects = overlay.objects if overlay else []
     return next((item for item in objects if item["kind"] == kind), None), problems
+
+
+def keep_failures(document: Object, known: Repository) -> None:
+    """Keep what an imported run does about failures if TPUDefaults give `resilience` to all runs."""
+    if any("resilience" in defaults.source.data["spec"] for defaults in known.levels.documents):
+        document["spec"].setdefault("resilience", None)
 
 
 def _stripped(item: Object) -> tuple[Object, list[Difference]]:
