@@ -9,6 +9,7 @@ from typing import Any, cast
 import yaml
 from msgspec import Struct
 from msgspec.structs import replace
+from yaml import MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent, SequenceStartEvent
 from yaml._yaml import CParser
 
 from slicewright.document import scalar
@@ -164,14 +165,14 @@ class _Reader:
         get_event = self._parser.get_event
         while True:
             kind = type(event)
-            if kind is yaml.ScalarEvent and stack and self._is_usual(stack[-1], event):
+            if kind is ScalarEvent and stack and self._is_usual(stack[-1], event):
                 event = get_event()
                 continue
-            if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+            if kind is MappingStartEvent or kind is SequenceStartEvent:
                 self._open(stack, event, kind)
                 event = get_event()
                 continue
-            if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+            if kind is MappingEndEvent or kind is SequenceEndEvent:
                 closed = stack.pop()
                 value, height = closed.value, closed.height
                 if closed.merges:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -72,6 +73,18 @@ class Pods(Struct, frozen=True, dict=True):
     def init_containers(self) -> tuple[tuple[Path, dict[str, Any]], ...]:
         """The init containers, sidecars among them, with their paths."""
         return self._with_paths("initContainers")
+
+    @cached_property
+    def variables(self) -> tuple[tuple[str, Any], ...]:
+        """The names and values of the variables of all containers."""
+        env = chain.from_iterable(entries(container.get("env")) for _, container in self.containers)
+        return tuple((text(entry.get("name")), entry.get("value")) for _, entry in env)
+
+    @cached_property
+    def script(self) -> str:
+        """The commands and arguments of all containers, one a line."""
+        keys = product(self.containers, ("command", "args"))
+        return "\n".join(word for (_, container), key in keys for _, word in words(container.get(key)))
 
     def _with_paths(self, key: str) -> tuple[tuple[Path, dict[str, Any]], ...]:
         return tuple(((*self.spec_path, key, index), entry) for index, entry in entries(self.spec.get(key)))

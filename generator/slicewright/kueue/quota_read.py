@@ -226,10 +226,12 @@ _MAX_NODE_POOLS = 10_000
 """Limit of generated names: an error such as `slices: 999999999` must not fill the memory."""
 
 
-def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
-    """Yield the pools of a cluster with the labels of their nodes; none if no cluster is known."""
-    if site is None:
-        return
+@once
+def pools_of(objects: ObjectSet) -> list[tuple[Capacity, Labels]]:
+    """Return the pools of a cluster with the labels of their nodes; none if no cluster is known."""
+    pools: list[tuple[Capacity, Labels]] = []
+    if (site := objects.site) is None:
+        return pools
     for capacity in capacities(site).values():
         labels = texts(site.cluster.spec["pools"][capacity.pool.index].get("labels"))
         if isinstance(capacity, TpuCapacity):
@@ -238,7 +240,8 @@ def pools_of(site: ResolvedCluster | None) -> Iterator[tuple[Capacity, Labels]]:
             labels |= {**shape_selector(capacity.shape), **node_labels(capacity.pool.provisioning), **count}
         else:
             node_pools = capacity.pool.node_pool_names
-        yield capacity, {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}
+        pools.append((capacity, {**{key: (value,) for key, value in labels.items()}, NODE_POOL: node_pools}))
+    return pools
 
 
 def _declared(site: ResolvedCluster) -> Quotas:

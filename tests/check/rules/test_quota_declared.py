@@ -111,7 +111,6 @@ def test_declared_pools_of_one_flavor_add_up(limits: list[dict[str, int]], expec
 def test_queued_nodes_have_their_label_however_the_pool_is_written(written: str | dict[str, str]) -> None:
     """A way of provisioning is a word or an object."""
     spec = {"pools": [{"name": "a", "tpu": "v5litepod-16", "provisioning": written}]}
-    site = object_set(site={"metadata": {"name": "west"}, "spec": spec}).site
-    ((_, labels),) = pools_of(site)
+    ((_, labels),) = pools_of(object_set(site={"metadata": {"name": "west"}, "spec": spec}))
 
     assert ("true",) == labels["cloud.google.com/gke-flex-start"]

@@ -294,7 +294,7 @@ def chips_of(flavor: str, objects: ObjectSet) -> tuple[int, int] | None:
     keys = (ACCELERATOR, TOPOLOGY, ACCELERATOR_COUNT)
     rows = of_labels(objects.catalogue, *(labels.get(key, "") for key in keys))
     total = 0
-    for capacity, _ in quota_read.pools_of(objects.site):
+    for capacity, _ in quota_read.pools_of(objects):
         if isinstance(capacity, TpuCapacity) and capacity.flavor.name == flavor:
             total += capacity.shape.chips * capacity.most
             rows = rows or [capacity.shape]

@@ -226,7 +226,7 @@ def _nodes(pool: dict[str, tuple[str, ...]]) -> Iterator[dict[str, str]]:
 def _pools(objects: ObjectSet) -> dict[str, list[dict[str, tuple[str, ...]]]]:
     """Return the labels of the nodes of each pool, by the flavor of the pool."""
     pools: dict[str, list[dict[str, tuple[str, ...]]]] = objects.once("labels of pools", lambda _: {})
-    for capacity, labels in () if pools else quota_read.pools_of(objects.site):
+    for capacity, labels in () if pools else quota_read.pools_of(objects):
         pools.setdefault(capacity.flavor.name, []).append(labels)
     return pools
 

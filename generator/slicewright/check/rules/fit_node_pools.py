@@ -93,7 +93,7 @@ def _more_than_node_pools(resource: Resource, objects: ObjectSet) -> Findings:
         if slices <= len(some.pools) or some.pools in reported:
             continue
         reported.add(some.pools)
-        known = {name for _, of_pool in quota_read.pools_of(objects.site) for name in of_pool[NODE_POOL]}
+        known = {name for _, of_pool in quota_read.pools_of(objects) for name in of_pool[NODE_POOL]}
         if known and known.isdisjoint(some.pools):
             continue  # FIT120 says so
         noun, are = ("pool", "is one slice") if len(some.pools) == 1 else ("pools", "are one slice each")

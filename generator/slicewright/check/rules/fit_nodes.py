@@ -83,7 +83,7 @@ def _nodes(pods: Pods, objects: ObjectSet) -> list[_Node]:
     selected = pods.selector.items()
     known = [
         _Node(_name(capacity), capacity.machine, capacity.pool)
-        for capacity, labels in objects.once("pools", lambda objects: [*quota_read.pools_of(objects.site)])
+        for capacity, labels in quota_read.pools_of(objects)
         if selected and all(value in labels.get(key, ()) for key, value in selected)
     ]
     rows = [row for row in shapes(pods, objects) if pods.chips in (0, row.chips_per_host)]

@@ -164,7 +164,7 @@ def _pools(resource: Resource, objects: ObjectSet) -> Findings:
     labels = texts(at(resource.data, "spec", "nodeLabels"))
     if objects.site is None or not labels:
         return
-    pools = [labels for _, labels in quota_read.pools_of(objects.site)]
+    pools = [labels for _, labels in quota_read.pools_of(objects)]
     own = {key for pool in pools for key in pool}
     judged = {key: value for key, value in labels.items() if key in own or key in _OURS}
     if pools and not any(all(value in pool.get(key, ()) for key, value in judged.items()) for pool in pools):

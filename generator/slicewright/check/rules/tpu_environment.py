@@ -79,8 +79,7 @@ def _same_place(resource: Resource, objects: ObjectSet) -> Findings:
             continue
         own = (variables(resource, *container, objects) for container in pods.containers)
         for variable in chain.from_iterable(own):
-            entry = {"name": variable.name, "value": variable.value}
-            if is_same(pods, entry):
+            if is_same(pods, variable.name, variable.value):
                 message = f"each of the {row.hosts} hosts gets {WORKER_ID} {variable.value}"
                 hint = f"remove the variable {WORKER_ID}: GKE sets it for each pod"
                 if resource.kind in ("Deployment", "ReplicaSet", "StatefulSet"):

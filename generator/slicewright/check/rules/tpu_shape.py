@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from slicewright.catalogue.catalogue import Catalogue
@@ -10,7 +9,7 @@ from slicewright.catalogue.resolve import Refusal, TpuRequest, resolve
 from slicewright.catalogue.shape import Shape, is_topology, joined
 from slicewright.check.rules.limits import unlike_limits
 from slicewright.document import edit as edits
-from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, texts, words
+from slicewright.kubernetes.fields import at, entries, mapping, number, sequence, text, texts
 from slicewright.kubernetes.kinds import JOB_KINDS, POD_KINDS, TEMPLATE_KINDS
 from slicewright.kubernetes.labels import (
     ACCELERATOR,
@@ -45,9 +44,7 @@ _PLACES = (WORKER_ID, "TPU_WORKER_HOSTNAMES")
 
 def is_alone(pods: Pods) -> bool:
     """Tell whether the pods tell libtpu that each is a slice of its own."""
-    env = chain(*(entries(container.get("env")) for _, container in pods.containers))
-    is_local = any((entry.get("name"), entry.get("value")) == (_PLACES[1], "localhost") for _, entry in env)
-    return is_local or _names(pods, _BOUNDS)
+    return (_PLACES[1], "localhost") in pods.variables or _names(pods, _BOUNDS)
 
 
 def is_set_up(pods: Pods) -> bool:
@@ -60,20 +57,13 @@ def is_set_up(pods: Pods) -> bool:
 
 def _names(pods: Pods, variables: tuple[str, ...]) -> bool:
     """Tell whether pods set some variables, or name them in their script."""
-    for _, container in pods.containers:
-        env = [entry for _, entry in entries(container.get("env")) if not is_same(pods, entry)]
-        lines = [line for key in ("command", "args") for _, line in words(container.get(key))]
-        if any(
-            word in line for word in variables for line in (*(text(one.get("name")) for one in env), *lines)
-        ):
-            return True
-    return False
+    names = [name for name, value in pods.variables if not is_same(pods, name, value)]
+    return any(word in line for word in variables for line in (*names, pods.script))
 
 
-def is_same(pods: Pods, entry: dict[str, Any]) -> bool:
+def is_same(pods: Pods, name: str, value: Any) -> bool:
     """Tell whether a variable gives the same number to several pods; a Pod has its own."""
-    value = text(entry.get("value"))
-    return entry.get("name") == WORKER_ID and pods.path != () and value.isdecimal()
+    return name == WORKER_ID and pods.path != () and text(value).isdecimal()
 
 
 def of_labels(catalogue: Catalogue, accelerator: str, topology: str, chips_per_host: str = "") -> list[Shape]:

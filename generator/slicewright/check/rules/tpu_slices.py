@@ -124,7 +124,7 @@ def _node_pools(pods: Pods, objects: ObjectSet) -> tuple[str, ...]:
         return ()
     if pinned:
         return tuple(sorted(pinned))
-    for _, labels in quota_read.pools_of(objects.site):
+    for _, labels in quota_read.pools_of(objects):
         fits = all(value in labels.get(key, ()) for key, value in pods.selector.items())
         if fits and labels[NODE_POOL][1:] and (SPOT in pods.selector or SPOT not in labels):
             return labels[NODE_POOL]
@@ -233,8 +233,8 @@ def _unfit(
 @rule("TPU117", _SLICES)
 def _other_mode(resource: Resource, objects: ObjectSet) -> Findings:
     for pods in resource.pods:
-        row = None if tpu_shape.is_set_up(pods) else tpu_shape.shape(pods, objects)
-        if row is None or not row.multi_host:
+        row = tpu_shape.shape(pods, objects)
+        if row is None or not row.multi_host or tpu_shape.is_set_up(pods):
             continue
         if text(pods.job.get("completionMode")) not in ("", "Indexed"):
             message = f"the pods of a slice of {row.hosts} hosts have no index"
