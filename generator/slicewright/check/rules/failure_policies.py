@@ -159,6 +159,12 @@ def _patterns(resource: Resource, _objects: ObjectSet) -> Findings:
                 yield Finding(path, f"'{pattern}' is not a regular expression of Go, so it matches nothing")
 
 
+def is_of_disruptions(entry: dict[str, Any]) -> bool:
+    """Tell whether a rule of a podFailurePolicy is about pods that their node or the cluster ends."""
+    conditions = entries(entry.get("onPodConditions"))
+    return any(condition.get("type") == "DisruptionTarget" for _, condition in conditions)
+
+
 @rule("JS146", JOB_KINDS, "warning")
 def _exit_codes(resource: Resource, _objects: ObjectSet) -> Findings:
     for pods in resource.pods:
@@ -171,7 +177,7 @@ def _exit_codes(resource: Resource, _objects: ObjectSet) -> Findings:
             cases = {(name, code) for name in ([own] if own else names) for code in codes}
             action = text(entry.get("action"))
             message = "the rule never applies: earlier rules match the same exit codes"
-            if "DisruptionTarget" in repr(entry.get("onPodConditions")):
+            if is_of_disruptions(entry):
                 cases = {(name, code) for name in names[: len(pods.containers)] for code in _KILLED}
                 message = "earlier rules match exit codes 137 and 143, with which a node ends a pod"
             others = {decided[case] for case in cases if case in decided}

@@ -73,7 +73,8 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
     for path, value in values_in(resource.data):
         if not isinstance(value, str) or "${" not in value:
             continue
-        found = _sorted(value, known, own)
+        of_shell = _of_shell(value, own)
+        found = _sorted(value, known, of_shell)
         hint = "write $${%s} for a variable of the shell"
         if not found["known"]:
             hint += f", or the annotation {FLUX_SUBSTITUTE}: disabled for the object"
@@ -82,7 +83,7 @@ def _emptied(resource: Resource, objects: ObjectSet) -> Findings:
             yield Finding(path, f"Flux cannot read {_shown(unread)}, so every sync fails", hint % unread[0])
         if lost := found["lost"]:
             message = f"{who} does not define {_shown(lost)}, so Flux empties it, or since 2.9 fails"
-            others = [name for name in lost if not _is_of_pods(name, _of_shell(value, own))]
+            others = [name for name in lost if not _is_of_pods(name, of_shell)]
             near = nearest(others[0], known.names) if others else []
             first = f"did you mean ${{{near[0]}}}? Otherwise " if near else ""
             define = f", or add {others[0]} to postBuild.substitute of {who}" if others else ""
@@ -100,10 +101,9 @@ def _of_tool(resource: Resource, objects: ObjectSet) -> _Variables | None:
     return next((one for one in known if one.tool is nearest_tool), None)
 
 
-def _sorted(value: str, known: _Variables, own: set[str]) -> dict[str, list[str]]:
+def _sorted(value: str, known: _Variables, of_shell: set[str]) -> dict[str, list[str]]:
     """Return expressions by what Flux does: `unread`, `lost` (no value), `replaced` (of pods), `known`."""
     found: dict[str, dict[str, None]] = {key: {} for key in ("unread", "lost", "replaced", "known")}
-    of_shell = _of_shell(value, own)
     for inner in _EXPRESSION.findall(value):
         variable = _VARIABLE.fullmatch(inner)
         if variable is None or _UNREADABLE.match(variable[2]):

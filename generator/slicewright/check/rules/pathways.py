@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from slicewright.check.rules.failure_policies import is_of_disruptions
 from slicewright.check.rules.jobset_names import domain_of
 from slicewright.check.rules.multislice import stranger
 from slicewright.check.rules.pods_ready import elastic_slices
@@ -264,8 +265,7 @@ def _elastic_slices_end(resource: Resource, _objects: ObjectSet) -> Findings:
     if elastic_slices(resource):
         for pods in _workers(resource):
             for index, policy in entries(at(pods.job, "podFailurePolicy", "rules")):
-                conditions = [entry.get("type") for _, entry in entries(policy.get("onPodConditions"))]
-                if policy.get("action") == "FailJob" and "DisruptionTarget" in conditions:
+                if policy.get("action") == "FailJob" and is_of_disruptions(policy):
                     message = "a lost host fails its slice immediately, although the slice is elastic"
                     yield Finding((*pods.job_path, "podFailurePolicy", "rules", index), message)
 

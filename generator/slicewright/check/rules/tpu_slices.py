@@ -1,10 +1,10 @@
 """Rules of several hosts and several slices: multislice, placement, topologies, names of the workers."""
 
 from collections.abc import Iterator
-from itertools import chain
 
 from slicewright.catalogue.shape import Shape
 from slicewright.check.rules import tpu_shape
+from slicewright.check.rules.failure_policies import is_of_disruptions
 from slicewright.check.rules.fit import asked
 from slicewright.check.rules.fit_node_pools import pinned_pools
 from slicewright.check.rules.kustomize_build import name_references, names_of, unchanged_names
@@ -272,8 +272,7 @@ def _restarts(resource: Resource, objects: ObjectSet) -> Findings:
 def _notices_lost_hosts(pods: Pods) -> bool:
     """Tell whether a Job does not count the pods of lost hosts, or fails because of them."""
     rules = entries(at(pods.job, "podFailurePolicy", "rules"))
-    conditions = chain.from_iterable(entries(entry.get("onPodConditions")) for _, entry in rules)
-    return any(condition.get("type") == "DisruptionTarget" for _, condition in conditions)
+    return any(is_of_disruptions(entry) for _, entry in rules)
 
 
 def _placed(resource: Resource, objects: ObjectSet) -> Iterator[tuple[Pods, PodSet, str, Flavor]]:

@@ -16,8 +16,8 @@ from slicewright.kubernetes.labels import FUSE, FUSE_DRIVER, TPU
 from slicewright.kubernetes.pods import Pods
 from slicewright.kubernetes.problem import Path
 from slicewright.objects import Finding, Findings, ObjectSet, Resource, once, rule
+from slicewright.rendering.plan.validate_workload import DEV_SHM
 
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108
 _LOADERS = re.compile(r"\bvllm\b|(?:num[_-]workers|worker_count)[= ]+[1-9]")
 """What tells that processes of a program exchange batches through shared memory."""
 _OF_ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
@@ -170,10 +170,8 @@ def _shared_memory(resource: Resource, _objects: ObjectSet) -> Findings:
             program = [text(container.get("image"))]
             program += [word for key in ("command", "args") for _, word in words(container.get(key))]
             mounts = {text(mount.get("mountPath")) for _, mount in entries(container.get("volumeMounts"))}
-            is_small = not (pods.spec.get("hostIPC") or _SHARED_MEMORY in mounts)
+            is_small = not (pods.spec.get("hostIPC") or DEV_SHM in mounts)
             if TPU in limits and is_small and _LOADERS.search(" ".join(program)):
                 name = container.get("name", "")
-                yield Finding(
-                    path, f"container '{name}' has only 64 MiB of {_SHARED_MEMORY} for its processes"
-                )
+                yield Finding(path, f"container '{name}' has only 64 MiB of {DEV_SHM} for its processes")
                 return

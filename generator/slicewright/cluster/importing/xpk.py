@@ -12,6 +12,7 @@ from slicewright.cluster.importing.flags import LOGS, Flags, components, elastic
 from slicewright.intent.tpucluster import LocalQueue
 from slicewright.kubernetes.problem import Problem
 from slicewright.kubernetes.types import Object
+from slicewright.rendering.plan.validate_workload import DEV_SHM
 
 _QUEUE = "multislice-queue"
 _GRACE = 30
@@ -118,7 +119,7 @@ def _priority(flags: Flags) -> str:
 def _memory(flags: Flags) -> tuple[list[Object], list[Object]]:
     """Return the volumes of a pod in memory, and their mounts."""
     volumes: list[Object] = [{"name": "dshm-2", "emptyDir": {"medium": "Memory"}}]
-    mounts = [{"name": "dshm-2", "mountPath": "/dev/shm"}]  # noqa: S108 - the path in the pods
+    mounts = [{"name": "dshm-2", "mountPath": DEV_SHM}]
     folder = flags.text("ramdisk-directory")
     if folder:
         driver = "multitier-checkpoint" if flags.on("mtc-enabled") else "phase1-checkpoint"

@@ -4,6 +4,7 @@ docs/decisions/0090 has the experiments with the Job controller and JobSet.
 """
 
 from collections.abc import Iterator
+from itertools import accumulate, islice
 
 from slicewright.catalogue.shape import Shape
 from slicewright.intent.tpuworkload import Resilience, Workload
@@ -13,7 +14,7 @@ from slicewright.kubernetes.quantity import amount
 _FIRST_DELAY = 10
 _LONGEST_DELAY_OF_JOB = 600
 _LONGEST_DELAY_OF_KUBELET = 300
-"""Seconds before a pod, or a container, that has failed starts again: each delay is twice the one before."""
+"""Seconds before a failed pod (job_controller.go of Kubernetes) or container starts again; each doubles."""
 UNCOUNTED = "uncounted"
 """Name of the failure rule of `resilience` in a JobSet."""
 _FIELD: Path = ("spec", "resilience")
@@ -22,10 +23,20 @@ _FIELD: Path = ("spec", "resilience")
 def retries(seconds: int, *, by_kubelet: bool = False) -> int:
     """Return the number of retries whose delays together last at least some seconds."""
     longest = _LONGEST_DELAY_OF_KUBELET if by_kubelet else _LONGEST_DELAY_OF_JOB
-    number, delay, waited = 0, _FIRST_DELAY, 0
-    while waited < seconds:
-        number, delay, waited = number + 1, min(2 * delay, longest), waited + delay
-    return number
+    lasts = enumerate(accumulate(_delays(longest), initial=0))
+    return next(number for number, waited in lasts if waited >= seconds)
+
+
+def lasting(number: int) -> int:
+    """Return after how many seconds a Job has used its retries, if each pod fails at once."""
+    return sum(islice(_delays(_LONGEST_DELAY_OF_JOB), number))
+
+
+def _delays(longest: int) -> Iterator[int]:
+    delay = _FIRST_DELAY
+    while True:
+        yield delay
+        delay = min(2 * delay, longest)
 
 
 def survives_host_loss(resilience: Resilience | None) -> bool:
